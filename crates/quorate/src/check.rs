@@ -1,0 +1,102 @@
+//! Checking from Rust: in a `#[test]`, in a build script, anywhere.
+
+use std::time::{Duration, Instant};
+
+use crate::engine::{Order, Search, Visited, Watch, explore};
+use crate::protocol::{Message, Model, System, SystemError};
+use crate::verdict::{Coverage, Report, Stopped, Violation};
+
+/// Checks a system: `quorate::check(system).assert_holds()`.
+pub fn check<M: Message>(system: System<M>) -> Check {
+    Check { model: system.build(), search: Search::default(), time_max: None }
+}
+
+/// A check that has not run yet.
+#[must_use = "a check does nothing until it runs"]
+pub struct Check {
+    model: Result<Model, SystemError>,
+    search: Search,
+    time_max: Option<Duration>,
+}
+
+impl Check {
+    /// On how many threads; all cores unless told. The answer does not depend on it.
+    pub fn threads(mut self, threads: usize) -> Self {
+        self.search.threads = threads.max(1);
+        self
+    }
+
+    /// In which order states are expanded; breadth-first unless told.
+    pub fn order(mut self, order: Order) -> Self {
+        self.search.order = order;
+        self
+    }
+
+    /// How visited states are remembered; exactly unless told.
+    pub fn visited(mut self, visited: Visited) -> Self {
+        self.search.visited = visited;
+        self
+    }
+
+    /// Gives up after this many states.
+    pub fn states_max(mut self, states: u64) -> Self {
+        self.search.states_max = Some(states);
+        self
+    }
+
+    /// Does not look further than this many steps.
+    pub fn depth_max(mut self, steps: u32) -> Self {
+        self.search.depth_max = Some(steps);
+        self
+    }
+
+    /// Gives up when the search takes this many bytes.
+    pub fn bytes_max(mut self, bytes: u64) -> Self {
+        self.search.bytes_max = Some(bytes);
+        self
+    }
+
+    /// Gives up after this long.
+    pub fn time_max(mut self, time: Duration) -> Self {
+        self.time_max = Some(time);
+        self
+    }
+
+    /// Runs it.
+    pub fn run(self) -> Result<Report, SystemError> {
+        let mut watch = Deadline { start: Instant::now(), time_max: self.time_max };
+        Ok(explore(&self.model?, &self.search, &mut watch))
+    }
+
+    /// Runs it, and panics with the diagram of the counterexample if there is one.
+    #[track_caller]
+    pub fn assert_holds(self) {
+        self.report().assert_holds();
+    }
+
+    /// Runs it, and panics unless a property is violated.
+    #[track_caller]
+    pub fn assert_violated(self) -> Violation {
+        self.report().assert_violated().clone()
+    }
+
+    #[track_caller]
+    fn report(self) -> Report {
+        match self.run() {
+            Ok(report) => report,
+            Err(error) => panic!("{error}"),
+        }
+    }
+}
+
+struct Deadline {
+    start: Instant,
+    time_max: Option<Duration>,
+}
+
+impl Watch for Deadline {
+    fn round(&mut self, _: &Coverage) -> Option<Stopped> {
+        let time_max = self.time_max?;
+        (self.start.elapsed() >= time_max).then_some(Stopped::Time(time_max.as_secs()))
+    }
+}

@@ -1,0 +1,72 @@
+//! The engines. Each is one loop; what differs between two searches is a value handed to it.
+//!
+//! Invariant: engines read no clock and print nothing. Limits and progress go through a [`Watch`].
+
+mod explore;
+
+pub use explore::explore;
+
+use crate::verdict::{Coverage, Stopped};
+
+/// In which order states are expanded.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub enum Order {
+    /// Nearest first: finds shortest counterexamples.
+    #[default]
+    Breadth,
+    /// Newest first: reaches deep states early, with a small frontier.
+    Depth,
+}
+
+/// How visited states are remembered.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub enum Visited {
+    /// Exactly.
+    #[default]
+    Exact,
+    /// By a fingerprint: less memory, and a small probability of missing a state, which is reported.
+    Fingerprint,
+}
+
+/// How to search.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Search {
+    /// In which order.
+    pub order: Order,
+    /// How visited states are remembered.
+    pub visited: Visited,
+    /// On how many threads. The answer does not depend on it.
+    pub threads: usize,
+    /// Stop after this many states.
+    pub states_max: Option<u64>,
+    /// Do not expand states this many steps from the start.
+    pub depth_max: Option<u32>,
+    /// Stop when the tables of the search take this many bytes.
+    pub bytes_max: Option<u64>,
+}
+
+impl Default for Search {
+    fn default() -> Self {
+        Search {
+            order: Order::default(),
+            visited: Visited::default(),
+            threads: std::thread::available_parallelism().map_or(1, usize::from),
+            states_max: None,
+            depth_max: None,
+            bytes_max: None,
+        }
+    }
+}
+
+/// Follows a search: told of its progress every few milliseconds, it may stop it.
+pub trait Watch {
+    /// Called between rounds. A reason stops the search, which then answers `Unknown`.
+    fn round(&mut self, coverage: &Coverage) -> Option<Stopped>;
+}
+
+/// Lets a search run.
+impl Watch for () {
+    fn round(&mut self, _: &Coverage) -> Option<Stopped> {
+        None
+    }
+}

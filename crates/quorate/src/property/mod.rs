@@ -1,0 +1,118 @@
+//! Properties see local states only, through observations, and never the network: that is the condition
+//! under which the reductions of the papers are sound (DESIGN 3), so the types allow nothing else.
+
+use std::any::TypeId;
+use std::fmt;
+use std::sync::Arc;
+
+use crate::protocol::{Content, ProcessId, Role, Value};
+
+type ObserveFn = dyn Fn(&Value) -> Option<Value> + Send + Sync;
+
+/// What a property sees of each process: a function of its local state, for the roles it looks at.
+pub struct Observation<O> {
+    parts: Vec<(TypeId, Arc<ObserveFn>)>,
+    result: std::marker::PhantomData<fn() -> O>,
+}
+
+/// Observes the processes of one role. Add further roles with [`Observation::and`].
+pub fn observe<S: Role, O: Content>(of: impl Fn(&S) -> O + Send + Sync + 'static) -> Observation<O> {
+    Observation { parts: Vec::new(), result: std::marker::PhantomData }.and(of)
+}
+
+impl<O: Content> Observation<O> {
+    /// Observes the processes of one more role.
+    #[must_use]
+    pub fn and<S: Role>(mut self, of: impl Fn(&S) -> O + Send + Sync + 'static) -> Self {
+        let part = move |state: &Value| state.get::<S>().map(|state| Value::new(of(state)));
+        self.parts.push((TypeId::of::<S>(), Arc::new(part)));
+        self
+    }
+}
+
+/// When a property must hold.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Moment {
+    /// In every reachable state.
+    Always,
+    /// In every reachable state in which no process can take a step.
+    AtEnd,
+}
+
+type HoldsFn = dyn Fn(&[&Value]) -> bool + Send + Sync;
+
+/// A condition over the observations of all processes.
+#[derive(Clone)]
+pub struct Property {
+    name: String,
+    moment: Moment,
+    observes: Vec<(TypeId, Arc<ObserveFn>)>,
+    holds: Arc<HoldsFn>,
+}
+
+impl Property {
+    /// A property of the observations, given in the order of the processes.
+    pub fn new<O: Content>(
+        name: impl Into<String>,
+        moment: Moment,
+        observation: Observation<O>,
+        holds: impl Fn(&[&O]) -> bool + Send + Sync + 'static,
+    ) -> Self {
+        Property {
+            name: name.into(),
+            moment,
+            observes: observation.parts,
+            holds: Arc::new(move |observed| {
+                let typed: Vec<&O> = observed.iter().map(|value| value.expect()).collect();
+                holds(&typed)
+            }),
+        }
+    }
+
+    /// Its name.
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// When it must hold.
+    pub fn moment(&self) -> Moment {
+        self.moment
+    }
+
+    pub(crate) fn looks_at_any(&self, types: &[TypeId]) -> bool {
+        self.observes.iter().any(|(observed, _)| types.contains(observed))
+    }
+
+    /// What it sees of a local state; `None` if it does not look at such processes.
+    pub fn observe(&self, state: &Value) -> Option<Value> {
+        self.observes.iter().find_map(|(_, observe)| observe(state))
+    }
+
+    /// Does it hold for these observations, in the order of the processes that it looks at?
+    pub fn holds(&self, observed: &[&Value]) -> bool {
+        (self.holds)(observed)
+    }
+
+    /// Does it hold in the system state with these local states? Says which observations broke it if not.
+    pub fn check<'a>(
+        &self,
+        locals: impl IntoIterator<Item = &'a Value>,
+    ) -> Result<(), Vec<(ProcessId, Value)>> {
+        let observed: Vec<(ProcessId, Value)> = locals
+            .into_iter()
+            .enumerate()
+            .filter_map(|(p, state)| Some((ProcessId::new(p), self.observe(state)?)))
+            .collect();
+        let values: Vec<&Value> = observed.iter().map(|(_, value)| value).collect();
+        if self.holds(&values) { Ok(()) } else { Err(observed) }
+    }
+}
+
+impl fmt::Debug for Property {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Property")
+            .field("name", &self.name)
+            .field("moment", &self.moment)
+            .finish_non_exhaustive()
+    }
+}

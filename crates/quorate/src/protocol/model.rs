@@ -1,0 +1,395 @@
+//! A validated system with its types erased: what the kernel explores and what replay re-runs.
+//!
+//! [`Model::accepts`] and [`Model::run`] *define* the semantics of a step (DESIGN 3, ALGORITHMS 1): the
+//! kernel enumerates what they accept, replay and the naive checker of the tests ask them directly.
+//!
+//! Invariant: nothing here looks at more than one process's local state and the messages it consumes.
+
+use std::any::Any;
+use std::cell::{Cell, RefCell};
+use std::fmt;
+use std::panic::{self, AssertUnwindSafe};
+use std::sync::{Arc, Once};
+
+use super::outbox::Script;
+use super::value::Value;
+use crate::property::Property;
+
+/// The most processes a system may have.
+pub const PROCESSES_MAX: usize = 64;
+
+/// One process of a system, by its position.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct ProcessId(u8);
+
+impl ProcessId {
+    /// The process at a position.
+    pub fn new(position: usize) -> Self {
+        assert!(position < PROCESSES_MAX, "a system has at most {PROCESSES_MAX} processes");
+        #[expect(clippy::cast_possible_truncation, reason = "asserted above")]
+        let position = position as u8;
+        ProcessId(position)
+    }
+
+    /// Its position in the system, from 0.
+    pub fn index(self) -> usize {
+        usize::from(self.0)
+    }
+}
+
+impl fmt::Debug for ProcessId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "#{}", self.0)
+    }
+}
+
+/// A message in an inbox: who sent it and what it says.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+pub struct Envelope {
+    /// The sender.
+    pub from: ProcessId,
+    /// What it says.
+    pub body: Value,
+}
+
+/// A message on its way out of a step.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+pub struct Sending {
+    /// The receiver.
+    pub to: ProcessId,
+    /// What it says.
+    pub body: Value,
+}
+
+/// One use of [`Outbox::choose`](super::Outbox::choose).
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+pub struct Choice {
+    /// Which alternative, from 0.
+    pub index: usize,
+    /// Of how many.
+    pub of: usize,
+    /// The alternative as `Debug` prints it.
+    pub text: String,
+}
+
+/// What a step does, for one way of making its choices.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Outcome {
+    /// The choices made on the way.
+    pub choices: Vec<Choice>,
+    /// The local state afterwards.
+    pub state: Value,
+    /// The messages sent, in order.
+    pub sends: Vec<Sending>,
+    /// The events emitted, in order.
+    pub events: Vec<Value>,
+}
+
+/// A panic in a handler or a guard: a violation of the protocol, never of the checker.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Panicked {
+    /// The choices made before it.
+    pub choices: Vec<Choice>,
+    /// Its message and place.
+    pub message: String,
+}
+
+/// The senders whose messages together let a quorum transition fire.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum QuorumSystem {
+    /// Any `size` of the members.
+    Size {
+        /// Who may contribute.
+        members: Vec<ProcessId>,
+        /// How many it takes, exactly.
+        size: usize,
+    },
+    /// One of these sets.
+    Listed(
+        /// The quorums, each sorted.
+        Vec<Vec<ProcessId>>,
+    ),
+}
+
+impl QuorumSystem {
+    /// Is this sorted set of senders a quorum, exactly?
+    pub fn contains(&self, senders: &[ProcessId]) -> bool {
+        match self {
+            QuorumSystem::Size { members, size } => {
+                senders.len() == *size && senders.iter().all(|sender| members.contains(sender))
+            }
+            QuorumSystem::Listed(quorums) => quorums.iter().any(|quorum| quorum == senders),
+        }
+    }
+}
+
+/// What a transition consumes.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Trigger {
+    /// Nothing: a timer, a client, a decision of the process itself.
+    Internal,
+    /// One message, from these senders if any are named.
+    Message(
+        /// The senders it listens to.
+        Option<Vec<ProcessId>>,
+    ),
+    /// One message from each member of a quorum.
+    Quorum(
+        /// Which sets of senders are quorums.
+        QuorumSystem,
+    ),
+}
+
+pub(crate) type KeysFn = dyn Fn(&Value, &[&Envelope]) -> Vec<Option<usize>> + Send + Sync;
+pub(crate) type GuardFn = dyn Fn(&Value, &[&Envelope]) -> bool + Send + Sync;
+pub(crate) type EffectFn =
+    dyn Fn(&Value, &[&Envelope], &Arc<RoleMembers>, ProcessId, Script) -> (Outcome, Script) + Send + Sync;
+
+/// One transition of one process.
+pub struct Transition {
+    pub(crate) name: String,
+    pub(crate) trigger: Trigger,
+    pub(crate) keys: Box<KeysFn>,
+    pub(crate) guard: Box<GuardFn>,
+    pub(crate) effect: Box<EffectFn>,
+}
+
+impl Transition {
+    /// Its name.
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// What it consumes.
+    pub fn trigger(&self) -> &Trigger {
+        &self.trigger
+    }
+}
+
+/// One process of a model.
+pub struct Process {
+    pub(crate) name: String,
+    pub(crate) role: String,
+    pub(crate) initial: Value,
+    pub(crate) transitions: Arc<[Transition]>,
+}
+
+impl Process {
+    /// Its name, such as `acceptor 1`.
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// The name of its role.
+    pub fn role(&self) -> &str {
+        &self.role
+    }
+
+    /// The local state it starts in.
+    pub fn initial(&self) -> &Value {
+        &self.initial
+    }
+
+    /// What it can do.
+    pub fn transitions(&self) -> &[Transition] {
+        &self.transitions
+    }
+}
+
+/// Which processes play which role.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct RoleMembers(pub(crate) Vec<(&'static str, Vec<ProcessId>)>);
+
+impl RoleMembers {
+    /// The processes of a role, in order; none if there is no such role.
+    pub fn of(&self, role: &str) -> &[ProcessId] {
+        self.0.iter().find(|(name, _)| *name == role).map_or(&[], |(_, members)| members)
+    }
+}
+
+/// A validated system. Made by [`System::build`](super::System::build).
+pub struct Model {
+    pub(crate) processes: Vec<Process>,
+    pub(crate) roles: Arc<RoleMembers>,
+    pub(crate) properties: Vec<Property>,
+}
+
+impl Model {
+    /// The processes, in order.
+    pub fn processes(&self) -> &[Process] {
+        &self.processes
+    }
+
+    /// The ids of the processes, in order.
+    pub fn ids(&self) -> impl Iterator<Item = ProcessId> + use<> {
+        (0..self.processes.len()).map(ProcessId::new)
+    }
+
+    /// One process.
+    pub fn process(&self, id: ProcessId) -> &Process {
+        &self.processes[id.index()]
+    }
+
+    /// Which processes play which role.
+    pub fn roles(&self) -> &RoleMembers {
+        &self.roles
+    }
+
+    /// What must hold.
+    pub fn properties(&self) -> &[Property] {
+        &self.properties
+    }
+
+    /// The messages of `candidates` that a transition would look at, as groups: messages of one group may
+    /// be consumed together.
+    pub(crate) fn keys(
+        &self,
+        process: ProcessId,
+        transition: usize,
+        state: &Value,
+        candidates: &[&Envelope],
+    ) -> Result<Vec<Option<usize>>, Panicked> {
+        let transition = &self.process(process).transitions[transition];
+        catching(|| (transition.keys)(state, candidates))
+            .map_err(|message| Panicked { choices: Vec::new(), message })
+    }
+
+    /// Does the guard of a transition hold for these messages, whose trigger is known to fit?
+    pub(crate) fn guard(
+        &self,
+        process: ProcessId,
+        transition: usize,
+        state: &Value,
+        consumed: &[&Envelope],
+    ) -> Result<bool, Panicked> {
+        let transition = &self.process(process).transitions[transition];
+        let ordered = in_content_order(consumed);
+        catching(|| (transition.guard)(state, &ordered))
+            .map_err(|message| Panicked { choices: Vec::new(), message })
+    }
+
+    /// May `process`, in `state`, take this transition by consuming exactly `consumed`?
+    ///
+    /// This is the definition that every enumeration is measured against.
+    pub fn accepts(
+        &self,
+        process: ProcessId,
+        transition: usize,
+        state: &Value,
+        consumed: &[&Envelope],
+    ) -> Result<bool, Panicked> {
+        let fits = match &self.process(process).transitions[transition].trigger {
+            Trigger::Internal => consumed.is_empty(),
+            Trigger::Message(senders) => {
+                consumed.len() == 1
+                    && senders.as_ref().is_none_or(|senders| senders.contains(&consumed[0].from))
+            }
+            Trigger::Quorum(quorums) => {
+                let mut senders: Vec<ProcessId> = consumed.iter().map(|message| message.from).collect();
+                senders.sort_unstable();
+                quorums.contains(&senders)
+            }
+        };
+        if !fits {
+            return Ok(false);
+        }
+        let keys = self.keys(process, transition, state, consumed)?;
+        let together = keys.iter().all(|key| key.is_some() && *key == keys[0]);
+        Ok(together && self.guard(process, transition, state, consumed)?)
+    }
+
+    /// Runs a transition once for every way of making its choices. The messages are shown to the handler
+    /// in the order of their senders, then of their contents.
+    pub fn run(
+        &self,
+        process: ProcessId,
+        transition: usize,
+        state: &Value,
+        consumed: &[&Envelope],
+    ) -> Vec<Result<Outcome, Panicked>> {
+        let mut outcomes = Vec::new();
+        let mut script = Script::default();
+        loop {
+            let outcome;
+            (outcome, script) = self.run_script(process, transition, state, consumed, script);
+            outcomes.push(outcome);
+            if !script.advance() {
+                return outcomes;
+            }
+        }
+    }
+
+    /// Runs a transition once, with the choices of `choices`, which must be all of them.
+    pub fn run_with(
+        &self,
+        process: ProcessId,
+        transition: usize,
+        state: &Value,
+        consumed: &[&Envelope],
+        choices: &[usize],
+    ) -> Result<Outcome, Panicked> {
+        self.run_script(process, transition, state, consumed, Script::replaying(choices)).0
+    }
+
+    fn run_script(
+        &self,
+        process: ProcessId,
+        transition: usize,
+        state: &Value,
+        consumed: &[&Envelope],
+        script: Script,
+    ) -> (Result<Outcome, Panicked>, Script) {
+        let ordered = in_content_order(consumed);
+        let transition = &self.process(process).transitions[transition];
+        Script::begin();
+        match catching(|| (transition.effect)(state, &ordered, &self.roles, process, script.clone())) {
+            Ok((outcome, script)) => (Ok(outcome), script),
+            Err(message) => {
+                let script = Script::of_last_panic(script);
+                let choices = script.choices();
+                (Err(Panicked { choices, message }), script)
+            }
+        }
+    }
+}
+
+/// The order in which handlers see messages: by sender, then by content; never by arrival.
+fn in_content_order<'a>(consumed: &[&'a Envelope]) -> Vec<&'a Envelope> {
+    let mut ordered = consumed.to_vec();
+    ordered.sort_by(|a, b| a.from.cmp(&b.from).then_with(|| a.body.content_order(&b.body)));
+    ordered
+}
+
+thread_local! {
+    static CATCHING: Cell<bool> = const { Cell::new(false) };
+    static MESSAGE: RefCell<Option<String>> = const { RefCell::new(None) };
+}
+
+/// Runs code of the user's and turns a panic into its message. The default hook stays silent meanwhile.
+pub(crate) fn catching<T>(code: impl FnOnce() -> T) -> Result<T, String> {
+    static HOOK: Once = Once::new();
+    HOOK.call_once(|| {
+        let before = panic::take_hook();
+        panic::set_hook(Box::new(move |info| {
+            if CATCHING.get() {
+                let place = info.location().map(|place| format!(" at {}:{}", place.file(), place.line()));
+                let text = payload_text(info.payload());
+                MESSAGE.set(Some(format!("{text}{}", place.unwrap_or_default())));
+            } else {
+                before(info);
+            }
+        }));
+    });
+    let outer = CATCHING.replace(true);
+    let result = panic::catch_unwind(AssertUnwindSafe(code));
+    CATCHING.set(outer);
+    result.map_err(|payload| MESSAGE.take().unwrap_or_else(|| payload_text(&*payload)))
+}
+
+fn payload_text(payload: &(dyn Any + Send)) -> String {
+    payload
+        .downcast_ref::<&str>()
+        .map(ToString::to_string)
+        .or_else(|| payload.downcast_ref::<String>().cloned())
+        .unwrap_or_else(|| "a panic without a message".to_string())
+}

@@ -1,0 +1,204 @@
+//! What a handler is given: the messages it consumes, and an outbox for everything it does to the world.
+
+use std::cell::RefCell;
+use std::fmt::Debug;
+use std::marker::PhantomData;
+use std::ops::Deref;
+use std::sync::Arc;
+
+use super::model::{Choice, Envelope, ProcessId, RoleMembers, Sending};
+use super::role::{Message, RoleName};
+use super::value::{Content, Value};
+
+/// One message that a handler consumes. Dereferences to the message itself.
+#[derive(Debug)]
+pub struct Received<'a, M> {
+    /// Who sent it.
+    pub from: ProcessId,
+    /// What it says.
+    pub body: &'a M,
+}
+
+impl<M> Clone for Received<'_, M> {
+    fn clone(&self) -> Self {
+        *self
+    }
+}
+
+impl<M> Copy for Received<'_, M> {}
+
+impl<M> Deref for Received<'_, M> {
+    type Target = M;
+    fn deref(&self) -> &M {
+        self.body
+    }
+}
+
+impl<'a, M: Message> Received<'a, M> {
+    pub(super) fn open(envelope: &'a Envelope) -> Self {
+        Received { from: envelope.from, body: envelope.body.expect() }
+    }
+}
+
+/// The messages that a quorum transition consumes, one from each member, in the order of the senders.
+#[derive(Clone, Debug)]
+pub struct Quorum<'a, M>(Vec<Received<'a, M>>);
+
+impl<'a, M: Message> Quorum<'a, M> {
+    pub(super) fn open(envelopes: &[&'a Envelope]) -> Self {
+        Quorum(envelopes.iter().map(|envelope| Received::open(envelope)).collect())
+    }
+
+    /// The messages in the order of their senders.
+    pub fn iter(&self) -> impl Iterator<Item = Received<'a, M>> {
+        self.0.iter().copied()
+    }
+
+    /// The message of the first sender.
+    pub fn first(&self) -> Received<'a, M> {
+        self.0[0]
+    }
+}
+
+impl<'a, M> IntoIterator for Quorum<'a, M> {
+    type Item = Received<'a, M>;
+    type IntoIter = std::vec::IntoIter<Received<'a, M>>;
+    fn into_iter(self) -> Self::IntoIter {
+        self.0.into_iter()
+    }
+}
+
+/// What a handler sends, emits and leaves to chance.
+pub struct Outbox<M> {
+    me: ProcessId,
+    roles: Arc<RoleMembers>,
+    script: Script,
+    sends: Vec<Sending>,
+    events: Vec<Value>,
+    messages: PhantomData<fn(M)>,
+}
+
+impl<M: Message> Outbox<M> {
+    pub(super) fn new(me: ProcessId, roles: &Arc<RoleMembers>, script: Script) -> Self {
+        Outbox {
+            me,
+            roles: Arc::clone(roles),
+            script,
+            sends: Vec::new(),
+            events: Vec::new(),
+            messages: PhantomData,
+        }
+    }
+
+    pub(super) fn close(self) -> (Vec<Sending>, Vec<Value>, Script) {
+        (self.sends, self.events, self.script)
+    }
+
+    pub(super) fn choices_made(&self) -> Vec<usize> {
+        self.script.made.iter().map(|choice| choice.index).collect()
+    }
+
+    pub(super) fn world(&self) -> (ProcessId, Arc<RoleMembers>) {
+        (self.me, Arc::clone(&self.roles))
+    }
+
+    /// The process whose handler runs.
+    pub fn me(&self) -> ProcessId {
+        self.me
+    }
+
+    /// The processes of a role, in order.
+    pub fn members(&self, role: RoleName) -> &[ProcessId] {
+        self.roles.of(role.name())
+    }
+
+    /// Sends a message to one process, which may be the sender itself.
+    pub fn send(&mut self, to: ProcessId, message: M) {
+        let processes: usize = self.roles.0.iter().map(|(_, members)| members.len()).sum();
+        assert!(to.index() < processes, "a message to process {to:?}, of {processes}");
+        self.sends.push(Sending { to, body: Value::new(message) });
+    }
+
+    /// Sends a message to every process of a role.
+    pub fn send_all(&mut self, role: RoleName, message: M) {
+        let body = Value::new(message);
+        for &to in self.roles.of(role.name()) {
+            self.sends.push(Sending { to, body: body.clone() });
+        }
+    }
+
+    /// Emits an event: something a property over histories wants to know, and a line in the trace.
+    pub fn emit(&mut self, event: impl Content) {
+        self.events.push(Value::new(event));
+    }
+
+    /// Leaves something to chance: the checker explores every alternative.
+    ///
+    /// The handler runs once for each combination of its choices.
+    pub fn choose<T: Debug>(&mut self, alternatives: impl IntoIterator<Item = T>) -> T {
+        self.script.choose(alternatives.into_iter().collect())
+    }
+}
+
+/// The choices of one run of a handler: those to repeat, then the first alternative of each new one.
+#[derive(Clone, Default, Debug)]
+pub(crate) struct Script {
+    planned: Vec<usize>,
+    made: Vec<Choice>,
+    /// Repeats a step that has happened already: not the run in progress.
+    past: bool,
+}
+
+thread_local! {
+    /// The choices of the run in progress, for the case that it ends in a panic.
+    static MADE: RefCell<Vec<Choice>> = const { RefCell::new(Vec::new()) };
+}
+
+impl Script {
+    pub(crate) fn replaying(choices: &[usize]) -> Self {
+        Script { planned: choices.to_vec(), ..Script::default() }
+    }
+
+    pub(super) fn of_the_past(choices: &[usize]) -> Self {
+        Script { past: true, ..Script::replaying(choices) }
+    }
+
+    /// A run begins: it has made no choices yet.
+    pub(crate) fn begin() {
+        MADE.with_borrow_mut(Vec::clear);
+    }
+
+    /// The script of a run that panicked, and so could not hand it back.
+    pub(crate) fn of_last_panic(mut before: Script) -> Self {
+        before.made = MADE.take();
+        before
+    }
+
+    fn choose<T: Debug>(&mut self, mut alternatives: Vec<T>) -> T {
+        assert!(!alternatives.is_empty(), "a choice between no alternatives");
+        let index = self.planned.get(self.made.len()).copied().unwrap_or(0);
+        let of = alternatives.len();
+        assert!(index < of, "choice {index} of {of}: the handler answered differently when it was repeated");
+        let chosen = alternatives.swap_remove(index);
+        self.made.push(Choice { index, of, text: format!("{chosen:?}") });
+        if !self.past {
+            MADE.with_borrow_mut(|made| made.clone_from(&self.made));
+        }
+        chosen
+    }
+
+    pub(crate) fn choices(&self) -> Vec<Choice> {
+        self.made.clone()
+    }
+
+    /// Moves on to the next combination of choices; false when there is none.
+    pub(crate) fn advance(&mut self) -> bool {
+        let made = std::mem::take(&mut self.made);
+        let Some(last) = made.iter().rposition(|choice| choice.index + 1 < choice.of) else {
+            return false;
+        };
+        self.planned = made[..=last].iter().map(|choice| choice.index).collect();
+        self.planned[last] += 1;
+        true
+    }
+}

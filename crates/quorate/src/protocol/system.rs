@@ -1,0 +1,308 @@
+//! Puts roles together into a system and checks that it makes sense.
+
+use std::any::TypeId;
+use std::fmt;
+use std::sync::Arc;
+
+use super::model::{
+    Model, PROCESSES_MAX, Process, ProcessId, QuorumSystem, RoleMembers, Transition, Trigger,
+};
+use super::role::{Message, QuorumKind, QuorumOf, Role, RoleName, Spec, Transitions, TriggerSpec};
+use super::value::{Content, Value};
+use crate::property::{Moment, Observation, Property};
+
+type BuildTransitions = Box<dyn FnOnce(&RoleMembers) -> Result<Arc<[Transition]>, SystemError>>;
+
+struct Member {
+    role: RoleName,
+    initial: Value,
+    state_type: TypeId,
+    transitions: BuildTransitions,
+}
+
+/// A system under construction: its processes and what must hold.
+pub struct System<M> {
+    members: Vec<Member>,
+    roles: Vec<(&'static str, Vec<ProcessId>)>,
+    properties: Vec<Property>,
+    error: Option<SystemError>,
+    messages: std::marker::PhantomData<fn(M)>,
+}
+
+impl<M: Message> Default for System<M> {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl<M: Message> System<M> {
+    /// A system without processes.
+    pub fn new() -> Self {
+        System {
+            members: Vec::new(),
+            roles: Vec::new(),
+            properties: Vec::new(),
+            error: None,
+            messages: std::marker::PhantomData,
+        }
+    }
+
+    /// Adds `count` processes of a role; `new` makes the initial state of each from its position in the
+    /// role.
+    #[must_use]
+    pub fn role<S: Role<Message = M>>(
+        mut self,
+        role: RoleName,
+        count: usize,
+        new: impl Fn(usize) -> S,
+    ) -> Self {
+        if self.roles.iter().any(|(name, _)| *name == role.name()) {
+            self.error.get_or_insert(SystemError::RoleTwice { role: role.name() });
+            return self;
+        }
+        if count == 0 {
+            self.error.get_or_insert(SystemError::EmptyRole { role: role.name() });
+        }
+        let first = self.members.len();
+        if first + count > PROCESSES_MAX {
+            self.error
+                .get_or_insert(SystemError::TooManyProcesses { role: role.name(), wanted: first + count });
+            return self;
+        }
+        self.roles.push((role.name(), (first..first + count).map(ProcessId::new).collect()));
+        for index in 0..count {
+            let state = new(index);
+            let mut transitions = Transitions { specs: Vec::new() };
+            state.transitions(&mut transitions);
+            self.members.push(Member {
+                role,
+                initial: Value::new(state),
+                state_type: TypeId::of::<S>(),
+                transitions: Box::new(move |roles| {
+                    transitions.specs.into_iter().map(|spec| resolve(spec, role, roles)).collect()
+                }),
+            });
+        }
+        self
+    }
+
+    /// What must hold in every reachable state: a condition over what is observed of the processes.
+    #[must_use]
+    pub fn invariant<O: Content>(
+        self,
+        name: &str,
+        observation: Observation<O>,
+        holds: impl Fn(&[&O]) -> bool + Send + Sync + 'static,
+    ) -> Self {
+        self.property(Property::new(name, Moment::Always, observation, holds))
+    }
+
+    /// What must hold in every state in which nothing can happen any more.
+    #[must_use]
+    pub fn at_end<O: Content>(
+        self,
+        name: &str,
+        observation: Observation<O>,
+        holds: impl Fn(&[&O]) -> bool + Send + Sync + 'static,
+    ) -> Self {
+        self.property(Property::new(name, Moment::AtEnd, observation, holds))
+    }
+
+    /// Adds a property.
+    #[must_use]
+    pub fn property(mut self, property: Property) -> Self {
+        if self.properties.iter().any(|other| other.name() == property.name()) {
+            self.error.get_or_insert(SystemError::PropertyTwice { property: property.name().to_string() });
+        }
+        self.properties.push(property);
+        self
+    }
+
+    /// Checks the system as a whole.
+    pub fn build(self) -> Result<Model, SystemError> {
+        if let Some(error) = self.error {
+            return Err(error);
+        }
+        if self.members.is_empty() {
+            return Err(SystemError::NoProcesses);
+        }
+        let types: Vec<TypeId> = self.members.iter().map(|member| member.state_type).collect();
+        if let Some(blind) = self.properties.iter().find(|property| !property.looks_at_any(&types)) {
+            return Err(SystemError::ObservesNobody { property: blind.name().to_string() });
+        }
+        let roles = Arc::new(RoleMembers(self.roles));
+        let mut processes = Vec::with_capacity(self.members.len());
+        for member in self.members {
+            let (role, index) =
+                (member.role.name(), processes.len() - roles.of(member.role.name())[0].index());
+            processes.push(Process {
+                name: if roles.of(role).len() == 1 { role.to_string() } else { format!("{role} {index}") },
+                role: role.to_string(),
+                initial: member.initial,
+                transitions: (member.transitions)(&roles)?,
+            });
+        }
+        Ok(Model { processes, roles, properties: self.properties })
+    }
+}
+
+fn resolve<S: Role>(spec: Spec<S>, role: RoleName, roles: &RoleMembers) -> Result<Transition, SystemError> {
+    let known = |other: RoleName| {
+        if roles.of(other.name()).is_empty() {
+            let (transition, role) = (spec.name.clone(), role.name());
+            Err(SystemError::UnknownRole { transition, role, unknown: other.name() })
+        } else {
+            Ok(roles.of(other.name()).to_vec())
+        }
+    };
+    let trigger = match &spec.trigger {
+        TriggerSpec::Internal => Trigger::Internal,
+        TriggerSpec::Message(None) => Trigger::Message(None),
+        TriggerSpec::Message(Some(from)) => Trigger::Message(Some(known(*from)?)),
+        TriggerSpec::Quorum(quorum) => {
+            Trigger::Quorum(resolve_quorum(quorum, &known(quorum.role)?, &spec.name)?)
+        }
+    };
+    let spec = Arc::new(spec);
+    let (keys, guard) = (Arc::clone(&spec), Arc::clone(&spec));
+    Ok(Transition {
+        name: spec.name.clone(),
+        trigger,
+        keys: Box::new(move |state, messages| keys.keys(state, messages)),
+        guard: Box::new(move |state, consumed| guard.guard(state, consumed)),
+        effect: Box::new(move |state, consumed, roles, me, script| {
+            spec.effect(state, consumed, roles, me, script)
+        }),
+    })
+}
+
+fn resolve_quorum(
+    quorum: &QuorumOf,
+    members: &[ProcessId],
+    transition: &str,
+) -> Result<QuorumSystem, SystemError> {
+    let bad = |size| SystemError::BadQuorum {
+        transition: transition.to_string(),
+        role: quorum.role.name(),
+        size,
+        members: members.len(),
+    };
+    let sized = |size| {
+        if size == 0 || size > members.len() {
+            return Err(bad(size));
+        }
+        Ok(QuorumSystem::Size { members: members.to_vec(), size })
+    };
+    match &quorum.kind {
+        QuorumKind::Majority => sized(members.len() / 2 + 1),
+        QuorumKind::All => sized(members.len()),
+        QuorumKind::Exactly(size) => sized(*size),
+        QuorumKind::Listed(listed) => {
+            let quorum_of = |positions: &Vec<usize>| {
+                let mut quorum: Vec<ProcessId> = positions
+                    .iter()
+                    .map(|&position| members.get(position).copied())
+                    .collect::<Option<_>>()
+                    .ok_or_else(|| bad(positions.len()))?;
+                quorum.sort_unstable();
+                quorum.dedup();
+                if quorum.is_empty() { Err(bad(0)) } else { Ok(quorum) }
+            };
+            let mut quorums = listed.iter().map(quorum_of).collect::<Result<Vec<_>, _>>()?;
+            quorums.sort_unstable();
+            quorums.dedup();
+            if quorums.is_empty() { Err(bad(0)) } else { Ok(QuorumSystem::Listed(quorums)) }
+        }
+    }
+}
+
+/// Why a system makes no sense.
+#[derive(Clone, PartialEq, Eq, Debug)]
+#[non_exhaustive]
+pub enum SystemError {
+    /// There is nothing to check.
+    NoProcesses,
+    /// A role was added twice.
+    RoleTwice {
+        /// Its name.
+        role: &'static str,
+    },
+    /// A role without processes.
+    EmptyRole {
+        /// Its name.
+        role: &'static str,
+    },
+    /// More processes than [`PROCESSES_MAX`].
+    TooManyProcesses {
+        /// The role that was too many.
+        role: &'static str,
+        /// How many processes there would be.
+        wanted: usize,
+    },
+    /// A transition waits for a role that the system does not have.
+    UnknownRole {
+        /// The transition.
+        transition: String,
+        /// Its own role.
+        role: &'static str,
+        /// The role it waits for.
+        unknown: &'static str,
+    },
+    /// A quorum that its role cannot fill.
+    BadQuorum {
+        /// The transition.
+        transition: String,
+        /// The role of the senders.
+        role: &'static str,
+        /// How many it takes.
+        size: usize,
+        /// How many there are.
+        members: usize,
+    },
+    /// Two properties with one name.
+    PropertyTwice {
+        /// The name.
+        property: String,
+    },
+    /// A property that looks at no process of the system, and so would always hold.
+    ObservesNobody {
+        /// The property.
+        property: String,
+    },
+}
+
+impl fmt::Display for SystemError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            SystemError::NoProcesses => write!(f, "the system has no processes: add a role"),
+            SystemError::RoleTwice { role } => {
+                write!(f, "role '{role}' is added twice: give each role a name of its own")
+            }
+            SystemError::EmptyRole { role } => {
+                write!(f, "role '{role}' has no processes: it needs at least one")
+            }
+            SystemError::TooManyProcesses { role, wanted } => write!(
+                f,
+                "{wanted} processes once role '{role}' is added: at most {PROCESSES_MAX} are supported"
+            ),
+            SystemError::UnknownRole { transition, role, unknown } => write!(
+                f,
+                "transition '{transition}' of role '{role}' waits for role '{unknown}', which the system does not have"
+            ),
+            SystemError::BadQuorum { transition, role, size, members } => write!(
+                f,
+                "transition '{transition}' waits for a quorum of {size} of role '{role}', which has {members}: \
+                 expected 1 to {members}"
+            ),
+            SystemError::PropertyTwice { property } => {
+                write!(f, "property '{property}' is added twice: give each property a name of its own")
+            }
+            SystemError::ObservesNobody { property } => write!(
+                f,
+                "property '{property}' observes no process of the system: its closure must take the state of one of the roles"
+            ),
+        }
+    }
+}
+
+impl std::error::Error for SystemError {}

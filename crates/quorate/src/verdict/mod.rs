@@ -1,0 +1,172 @@
+//! What a check answers: the verdict, the trace that shows a violation, and the replay that confirms it.
+
+mod diagram;
+mod minimise;
+mod replay;
+mod trace;
+
+use std::fmt;
+
+pub use diagram::{Diagram, Paint};
+pub use minimise::minimise;
+pub use replay::{Broken, Replay, ReplayError, replay};
+pub use trace::{Consumed, Origin, Schedule, ScheduledStep, Sent, Trace, TraceStep};
+
+/// The answer.
+#[derive(Clone, Debug)]
+pub enum Verdict {
+    /// Every reachable state was seen and none violates a property.
+    Holds,
+    /// As far as the search could tell, with the reservation it says.
+    HoldsWithin(
+        /// The reservation.
+        String,
+    ),
+    /// A property is violated; the trace has passed replay.
+    Violated(
+        /// How.
+        Box<Violation>,
+    ),
+    /// The search stopped before it could tell.
+    Unknown(
+        /// Why it stopped.
+        Stopped,
+    ),
+}
+
+impl Verdict {
+    /// The word for it: `holds`, `holds within`, `violated` or `unknown`.
+    pub fn word(&self) -> &'static str {
+        match self {
+            Verdict::Holds => "holds",
+            Verdict::HoldsWithin(_) => "holds within",
+            Verdict::Violated(_) => "violated",
+            Verdict::Unknown(_) => "unknown",
+        }
+    }
+
+    /// The violation, if there is one.
+    pub fn violation(&self) -> Option<&Violation> {
+        match self {
+            Verdict::Violated(violation) => Some(violation),
+            _ => None,
+        }
+    }
+}
+
+/// A violated property and the run that shows it.
+#[derive(Clone, Debug)]
+pub struct Violation {
+    /// What is broken in the last state of the run.
+    pub broken: Broken,
+    /// The run.
+    pub trace: Trace,
+}
+
+/// Why a search stopped early.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Stopped {
+    /// The limit on states.
+    States(
+        /// The limit.
+        u64,
+    ),
+    /// The limit on depth: some states at this depth were not expanded.
+    Depth(
+        /// The limit.
+        u32,
+    ),
+    /// The limit on time, in seconds.
+    Time(
+        /// The limit.
+        u64,
+    ),
+    /// The limit on memory, in bytes.
+    Memory(
+        /// The limit.
+        u64,
+    ),
+    /// The user interrupted it.
+    Interrupted,
+    /// A handler answered differently when it was asked twice: nothing can be concluded.
+    Impure(
+        /// The handler, and what it answered.
+        String,
+    ),
+}
+
+impl fmt::Display for Stopped {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Stopped::States(limit) => write!(f, "the limit of {limit} states was reached"),
+            Stopped::Depth(limit) => write!(f, "the limit of {limit} steps was reached"),
+            Stopped::Time(seconds) => write!(f, "the limit of {seconds} seconds was reached"),
+            Stopped::Memory(bytes) => write!(f, "the limit of {bytes} bytes of memory was reached"),
+            Stopped::Interrupted => write!(f, "interrupted"),
+            Stopped::Impure(handler) => write!(f, "{handler}"),
+        }
+    }
+}
+
+/// The answer, with what was done to find it.
+#[derive(Clone, Debug)]
+pub struct Report {
+    /// The answer.
+    pub verdict: Verdict,
+    /// The properties that were checked.
+    pub properties: Vec<String>,
+    /// What it took.
+    pub coverage: Coverage,
+    /// How many threads searched.
+    pub threads: usize,
+}
+
+/// How much was seen.
+#[derive(Clone, Copy, PartialEq, Debug, Default)]
+pub struct Coverage {
+    /// Distinct states reached.
+    pub states: u64,
+    /// Steps taken from them.
+    pub transitions: u64,
+    /// States in which no step is possible.
+    pub terminal_states: u64,
+    /// The number of steps to the furthest state, on the shortest way when breadth-first.
+    pub depth: u32,
+    /// States waiting to be expanded.
+    pub frontier: u64,
+    /// Distinct local steps: (process, local state, consumed messages, choices).
+    pub local_steps: u64,
+    /// Runs of the user's handlers.
+    pub handler_calls: u64,
+    /// Bytes in the tables of the search.
+    pub bytes: u64,
+}
+
+impl Report {
+    /// Panics with the diagram of the violation, or with the reason, unless the verdict is `Holds`.
+    #[track_caller]
+    pub fn assert_holds(&self) {
+        match &self.verdict {
+            Verdict::Holds => {}
+            Verdict::HoldsWithin(reservation) => panic!("holds only within: {reservation}"),
+            Verdict::Violated(violation) => panic!("{violation}"),
+            Verdict::Unknown(stopped) => panic!("unknown: {stopped}; {} states seen", self.coverage.states),
+        }
+    }
+
+    /// The violation; panics if there is none.
+    #[track_caller]
+    pub fn assert_violated(&self) -> &Violation {
+        match &self.verdict {
+            Verdict::Violated(violation) => violation,
+            other => panic!("expected a violation, but the verdict is: {}", other.word()),
+        }
+    }
+}
+
+impl fmt::Display for Violation {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        writeln!(f, "violated: {}", self.broken)?;
+        write!(f, "{}", Diagram::new(&self.trace, &self.broken, Paint::Plain))
+    }
+}

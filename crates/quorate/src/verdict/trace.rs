@@ -1,0 +1,83 @@
+//! Runs of a system: as a schedule, which an engine finds, and as a trace, which people read.
+//!
+//! A trace refers to a consumed message by where it was sent, so it can be replayed without reading the
+//! user's types back from text; the texts are there for people, and to notice a foreign file.
+
+use crate::protocol::{Choice, Envelope, ProcessId};
+
+/// One step, as an engine finds it.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct ScheduledStep {
+    /// Who steps.
+    pub process: ProcessId,
+    /// Which transition, by its position in the role.
+    pub transition: usize,
+    /// What it consumes.
+    pub consumed: Vec<Envelope>,
+    /// How it chooses.
+    pub choices: Vec<usize>,
+}
+
+/// The steps of a run, in order.
+pub type Schedule = Vec<ScheduledStep>;
+
+/// Where a message was sent.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub struct Origin {
+    /// The step that sent it, from 0.
+    pub step: usize,
+    /// Its position among what that step sent, from 0.
+    pub send: usize,
+}
+
+/// A message that a step consumed.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Consumed {
+    /// Who sent it.
+    pub from: ProcessId,
+    /// What it says, as `Debug` prints it.
+    pub message: String,
+    /// Where it was sent.
+    pub origin: Origin,
+}
+
+/// A message that a step sent.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Sent {
+    /// The receiver.
+    pub to: ProcessId,
+    /// What it says, as `Debug` prints it.
+    pub message: String,
+}
+
+/// One step of a trace.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct TraceStep {
+    /// Who steps.
+    pub process: ProcessId,
+    /// The transition's name.
+    pub transition: String,
+    /// What it consumed.
+    pub consumed: Vec<Consumed>,
+    /// What it chose.
+    pub choices: Vec<Choice>,
+    /// What it sent.
+    pub sent: Vec<Sent>,
+    /// What it emitted, as `Debug` prints it.
+    pub events: Vec<String>,
+    /// The local state afterwards, as `Debug` prints it; unchanged if the step panicked.
+    pub state: String,
+    /// The panic in which the step ended.
+    pub panic: Option<String>,
+}
+
+/// A run, as text.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Trace {
+    /// The names of the processes.
+    pub processes: Vec<String>,
+    /// Their initial states, as `Debug` prints them.
+    pub initial: Vec<String>,
+    /// What happened.
+    pub steps: Vec<TraceStep>,
+}
