@@ -2,7 +2,7 @@
 //!
 //! From: Lamport, The Part-Time Parliament (1998); quorum transitions and the single-message variant from
 //! Bokor et al., MP-Basset (DSN 2011), figure 3. Proposer *i* has ballot and value *i* + 1 and acts once.
-//! Known: TLC, SPIN, rumur and CMurphi agree on the counts below (states, transitions, one learner):
+//! Known: TLC, SPIN, rumur and `CMurphi` agree on the counts below (states, transitions, one learner):
 //! (2,3) 27,410 and 94,055; (2,4) 196,297 and 787,452; (3,3) 7,479,449 and 37,238,397; (2,3) with single
 //! messages 131,022 and 648,709; (2,3) keeping stale messages 8,649 and 20,049.
 //! Held by: tests/counts.rs.

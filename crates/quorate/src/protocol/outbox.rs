@@ -38,19 +38,31 @@ impl<'a, M: Message> Received<'a, M> {
     pub(super) fn open(envelope: &'a Envelope) -> Self {
         Received { from: envelope.from, body: envelope.body.expect() }
     }
+
+    pub(super) fn open_all(envelopes: &[&'a Envelope]) -> Vec<Self> {
+        envelopes.iter().map(|envelope| Received::open(envelope)).collect()
+    }
 }
 
 /// The messages that a quorum transition consumes, one from each member, in the order of the senders.
-#[derive(Clone, Debug)]
-pub struct Quorum<'a, M>(Vec<Received<'a, M>>);
+#[derive(Debug)]
+pub struct Quorum<'a, M>(&'a [Received<'a, M>]);
+
+impl<M> Clone for Quorum<'_, M> {
+    fn clone(&self) -> Self {
+        *self
+    }
+}
+
+impl<M> Copy for Quorum<'_, M> {}
 
 impl<'a, M: Message> Quorum<'a, M> {
-    pub(super) fn open(envelopes: &[&'a Envelope]) -> Self {
-        Quorum(envelopes.iter().map(|envelope| Received::open(envelope)).collect())
+    pub(super) fn new(received: &'a [Received<'a, M>]) -> Self {
+        Quorum(received)
     }
 
     /// The messages in the order of their senders.
-    pub fn iter(&self) -> impl Iterator<Item = Received<'a, M>> {
+    pub fn iter(&self) -> impl Iterator<Item = Received<'a, M>> + use<'a, M> {
         self.0.iter().copied()
     }
 
@@ -62,9 +74,9 @@ impl<'a, M: Message> Quorum<'a, M> {
 
 impl<'a, M> IntoIterator for Quorum<'a, M> {
     type Item = Received<'a, M>;
-    type IntoIter = std::vec::IntoIter<Received<'a, M>>;
+    type IntoIter = std::iter::Copied<std::slice::Iter<'a, Received<'a, M>>>;
     fn into_iter(self) -> Self::IntoIter {
-        self.0.into_iter()
+        self.0.iter().copied()
     }
 }
 

@@ -269,7 +269,8 @@ impl<S: Role> QuorumMessages<'_, S> {
         mut self,
         guard: impl Fn(&S, Quorum<'_, S::Message>) -> bool + Send + Sync + 'static,
     ) -> Self {
-        self.spec.guard = Box::new(move |state, consumed| guard(state, Quorum::open(consumed)));
+        self.spec.guard =
+            Box::new(move |state, consumed| guard(state, Quorum::new(&Received::open_all(consumed))));
         self
     }
 
@@ -278,7 +279,9 @@ impl<S: Role> QuorumMessages<'_, S> {
         mut self,
         effect: impl Fn(&mut S, Quorum<'_, S::Message>, &mut Outbox<S::Message>) + Send + Sync + 'static,
     ) {
-        self.spec.effect = Box::new(move |state, consumed, out| effect(state, Quorum::open(consumed), out));
+        self.spec.effect = Box::new(move |state, consumed, out| {
+            effect(state, Quorum::new(&Received::open_all(consumed)), out)
+        });
         self.all.specs.push(self.spec);
     }
 }
