@@ -280,7 +280,7 @@ impl<S: Role> QuorumMessages<'_, S> {
         effect: impl Fn(&mut S, Quorum<'_, S::Message>, &mut Outbox<S::Message>) + Send + Sync + 'static,
     ) {
         self.spec.effect = Box::new(move |state, consumed, out| {
-            effect(state, Quorum::new(&Received::open_all(consumed)), out)
+            effect(state, Quorum::new(&Received::open_all(consumed)), out);
         });
         self.all.specs.push(self.spec);
     }
