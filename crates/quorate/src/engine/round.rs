@@ -15,6 +15,11 @@ use crate::kernel::{Kernel, State, Unknown};
 
 const CHUNK: usize = 2048;
 
+/// How many tasks a thread takes at least: all of them where there is too little work to share.
+fn at_least(work: usize) -> usize {
+    if work < CHUNK { usize::MAX } else { 1 }
+}
+
 /// What came of expanding a batch, added up.
 #[derive(Default)]
 pub(super) struct Expanded {
@@ -70,7 +75,8 @@ impl Rounds {
         }
         let (recording, chunks) = (self.recording, &mut self.chunks);
         self.pool.install(|| {
-            chunks.par_iter_mut().enumerate().for_each_init(Scratch::default, |scratch, (at, chunk)| {
+            let tasks = chunks.par_iter_mut().enumerate().with_min_len(at_least(states.len()));
+            tasks.for_each_init(Scratch::default, |scratch, (at, chunk)| {
                 let states = states.chunks(CHUNK).nth(at).unwrap_or_default();
                 chunk.expand(kernel, states, scratch, recording);
             });
@@ -85,9 +91,11 @@ impl Rounds {
     /// Puts the successors into the visited set and returns those that are new, by table.
     pub(super) fn insert(&mut self, visited: &mut VisitedSet) -> Vec<Vec<State>> {
         let (recording, chunks) = (self.recording, &self.chunks);
+        let successors = chunks.iter().map(|chunk| chunk.successors.len()).sum();
         let (new, parents): (Vec<_>, Vec<_>) = self.pool.install(|| {
             let tables = visited.tables.par_iter_mut().enumerate();
             tables
+                .with_min_len(at_least(successors))
                 .map(|(at, table)| {
                     let (mut new, mut parents) = (Vec::new(), Vec::new());
                     for chunk in chunks {
