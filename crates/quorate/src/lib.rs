@@ -2,6 +2,7 @@
 
 mod check;
 pub mod engine;
+mod kernel;
 #[cfg(feature = "program")]
 pub mod program;
 pub mod property;
