@@ -39,7 +39,7 @@ pub(super) fn replay(protocols: &[Protocol], matches: &ArgMatches) -> Result<u8,
     } else {
         text::violated(&text::instance(protocol, &arguments), &trace, &broken, output::paint())
     };
-    output::print(&page, &format!("violated ({broken})"))?;
+    output::print(&page, &format!("the answer (violated: {broken})"))?;
     Ok(1)
 }
 
