@@ -9,10 +9,13 @@ fn is_count(value: &Value) -> bool {
     value.is_u64()
 }
 
+/// Is a value of the right type?
+type Fits = fn(&Value) -> bool;
+
 /// Every field of the contract, with a test of its type.
 #[track_caller]
 fn assert_contract(json: &Value) {
-    let fields: [(&str, fn(&Value) -> bool); 28] = [
+    let fields: [(&str, Fits); 28] = [
         ("quorate", is_count),
         ("protocol", Value::is_string),
         ("parameters", Value::is_object),
