@@ -186,9 +186,10 @@ fn depth_first_counterexamples_are_minimised() {
 #[test]
 fn a_failing_assertion_shows_the_diagram() {
     let system = system(2, Counter::tell).invariant("none", observe(|s: &Sink| s.sum), |sums| sums[0] < 1);
-    let panic = std::panic::catch_unwind(|| quorate::check(system).assert_holds()).unwrap_err();
+    let fails = std::panic::AssertUnwindSafe(|| quorate::check(system).assert_holds());
+    let panic = std::panic::catch_unwind(fails).unwrap_err();
     let text = panic.downcast_ref::<String>().unwrap();
-    for wanted in ["none", "counter 0", "count", "sink", "add"] {
+    for wanted in ["none", "counter", "count", "sink", "add"] {
         assert!(text.contains(wanted), "no '{wanted}' in\n{text}");
     }
 }
