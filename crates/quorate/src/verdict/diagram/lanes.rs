@@ -5,16 +5,28 @@
 //! Known: arrows are drawn where a message is received, so time stays vertical and lines never cross
 //! between steps; what is sent and never received is told in the notes.
 
+use std::cmp::Ordering;
+use std::ops::Range;
+
 use super::canvas::{Line, Style};
 use super::debug_text::{Tree, columns, cut};
-use super::story::{Arrival, Moment, Story, split_name};
+use super::story::{Arrival, Moment, Observed, Story, split_name};
 
-/// What the notes beside the picture get at least, and what they get before lanes are widened.
-const NOTES_MIN: usize = 30;
-const NOTES_GOOD: usize = 46;
+/// What the notes beside the picture are left, and how wide lanes may become at their cost: the first line
+/// that leaves lanes wide enough is taken.
+const SHARES: [Share; 3] = [
+    Share { notes: 46, lane_min: 6, lane_max: 14 },
+    Share { notes: 38, lane_min: 3, lane_max: 6 },
+    Share { notes: 28, lane_min: LANE_MIN, lane_max: 3 },
+];
 /// Below this, lanes cannot be told apart.
 const LANE_MIN: usize = 2;
-const LANE_MAX: usize = 14;
+
+struct Share {
+    notes: usize,
+    lane_min: usize,
+    lane_max: usize,
+}
 
 /// Where everything stands.
 pub(super) struct Layout {
@@ -32,26 +44,18 @@ impl Layout {
     pub(super) fn of(story: &Story<'_>, width: usize) -> Option<Self> {
         let digits = columns(&story.moments.len().to_string());
         let (gutter, lanes) = (digits + 2, story.lanes.len().max(1));
-        let room_for_lanes = |notes: usize| width.saturating_sub(gutter + notes + 2) / lanes;
-        let longest_name = story.lanes.iter().map(|lane| columns(&lane.name)).max().unwrap_or(0);
-        let widest = (longest_name + 2).clamp(8, LANE_MAX);
-        let good = room_for_lanes(NOTES_GOOD).min(widest);
-        // Narrow lanes are no use: take some room from the notes instead.
-        let lane = if good < 6 { room_for_lanes(NOTES_MIN).min(6) } else { good };
-        (lane >= LANE_MIN).then(|| Layout {
-            gutter,
-            lane,
-            lanes,
-            notes: gutter + lanes * lane + 2,
-            numbered_tails: digits < lane,
-        })
+        let lane = SHARES.iter().find_map(|share| {
+            let lane = width.saturating_sub(gutter + share.notes + 2) / lanes;
+            (lane >= share.lane_min).then_some(lane.min(share.lane_max))
+        })?;
+        Some(Layout { gutter, lane, lanes, notes: gutter + lanes * lane + 2, numbered_tails: digits < lane })
     }
 
     fn column(&self, lane: usize) -> usize {
         self.gutter + lane * self.lane + self.lane / 2
     }
 
-    fn centred(&self, line: &mut Line, lanes: std::ops::Range<usize>, text: &str, style: Style) {
+    fn centred(&self, line: &mut Line, lanes: Range<usize>, text: &str, style: Style) {
         let span = lanes.len() * self.lane;
         let text = cut(text, span.saturating_sub(1).max(1));
         // An odd number of lanes has a lane in its middle, on which the text is centred.
@@ -107,11 +111,19 @@ impl Layout {
         line
     }
 
-    /// The lanes with marks on some of them.
-    pub(super) fn marked(&self, lanes: impl Iterator<Item = usize>) -> Line {
+    /// The lanes with what was observed of them, or with marks if that does not fit.
+    pub(super) fn observed(&self, story: &Story<'_>) -> Line {
         let mut line = self.empty();
-        for lane in lanes {
-            line.put(self.column(lane), "✗", Style::Bad);
+        let fits = |observed: &Observed| columns(&observed.value.bare()) < self.lane;
+        let all_fit = story.observed.iter().all(fits);
+        if all_fit {
+            line.put(self.gutter - 2, "✗", Style::Bad);
+        }
+        for observed in &story.observed {
+            let text = if all_fit { observed.value.bare() } else { "✗".to_string() };
+            for &lane in &observed.lanes {
+                self.centred(&mut line, lane..lane + 1, &text, Style::Bad);
+            }
         }
         line
     }
@@ -124,9 +136,8 @@ impl Layout {
         let mut arrivals: Vec<&Arrival> = moment.arrivals.iter().collect();
         arrivals.sort_by_key(|arrival| std::cmp::Reverse(arrival.from.abs_diff(moment.lane)));
         for (at, arrival) in arrivals.iter().enumerate() {
-            let same_side = |other: &&&Arrival| (other.from < moment.lane) == (arrival.from < moment.lane);
-            let inner = arrivals[at + 1..].iter().filter(|other| other.from != moment.lane).find(same_side);
-            self.arrow(&mut line, moment.lane, arrival, inner.copied());
+            let next = arrivals[at + 1..].iter().find(|other| Layout::same_side(moment, arrival, other));
+            self.arrow(&mut line, moment.lane, arrival, next.copied());
         }
         let (mark, style) = if moment.panic.is_some() {
             ("✗", Style::Bad)
@@ -141,14 +152,35 @@ impl Layout {
         if self.numbered_tails { arrival.sent_in.to_string() } else { "○".to_string() }
     }
 
+    /// Do two messages come from the same side? One to itself comes from the right, unless others do.
+    fn same_side(moment: &Moment<'_>, one: &Arrival, other: &Arrival) -> bool {
+        let others_right = moment.arrivals.iter().any(|arrival| arrival.from > moment.lane);
+        let right = |arrival: &Arrival| match arrival.from.cmp(&moment.lane) {
+            Ordering::Less => false,
+            Ordering::Equal => !others_right,
+            Ordering::Greater => true,
+        };
+        right(one) == right(other)
+    }
+
+    /// The columns of the tail of an arrow to a lane.
+    fn tail_columns(&self, arrival: &Arrival, to: usize, rightwards: bool) -> Range<usize> {
+        let length = columns(&self.tail(arrival));
+        let column = self.column(arrival.from);
+        let start = match (arrival.from == to, rightwards) {
+            (false, _) => column - (length - 1) / 2,
+            (true, true) => column - 1 - length,
+            (true, false) => column + 2,
+        };
+        start..start + length
+    }
+
     /// Draws an arrow to a lane, with as much of the message on it as fits before the next tail.
-    fn arrow(&self, line: &mut Line, to: usize, arrival: &Arrival, inner: Option<&Arrival>) {
+    fn arrow(&self, line: &mut Line, to: usize, arrival: &Arrival, next: Option<&Arrival>) {
         let style = Style::Lane(arrival.from);
-        let tail = self.tail(arrival);
         let (start, end) = (self.column(arrival.from), self.column(to));
-        let tail_at = start - (columns(&tail) - 1) / 2;
-        if arrival.from == to {
-            return self.loop_back(line, end, &tail, style);
+        if start == end {
+            return self.loop_back(line, to, arrival, style);
         }
         let rightwards = start < end;
         for column in start.min(end) + 1..start.max(end) {
@@ -156,23 +188,20 @@ impl Layout {
             line.put(column, if crossing { "┼" } else { "─" }, style);
         }
         line.put(if rightwards { end - 1 } else { end + 1 }, if rightwards { "▶" } else { "◀" }, style);
-        line.put(tail_at, &tail, style);
-        // A label leaves a dash at its tail, and room for what comes next: an arrowhead or a tail.
-        let next = inner.map_or(end, |inner| self.column(inner.from));
-        let (low, high) = if rightwards {
-            (tail_at + columns(&tail) + 1, next.saturating_sub(1))
-        } else {
-            (next + 2 + usize::from(inner.is_some()), tail_at.saturating_sub(1))
-        };
-        if let Some(label) = label(&arrival.message, high.saturating_sub(low)) {
-            let at = self.label_position(low..high + 1 - columns(&label), columns(&label));
+        let tail = self.tail_columns(arrival, to, rightwards);
+        line.put(tail.start, &self.tail(arrival), style);
+        // A label leaves a dash at its tail, and one column for a dash or the arrowhead at its end.
+        let next = next.map_or(end..end + 1, |next| self.tail_columns(next, to, rightwards));
+        let free = if rightwards { tail.end + 1..next.start - 1 } else { next.end + 1..tail.start - 1 };
+        if let Some(label) = label(&arrival.message, free.len()) {
+            let at = self.label_position(free.start..free.end + 1 - columns(&label), columns(&label));
             line.put(at, &label, style);
         }
     }
 
     /// Where a label stands best: in the middle, but rather beside a lane than over it, and rather over it
     /// than touching it.
-    fn label_position(&self, free: std::ops::Range<usize>, length: usize) -> usize {
+    fn label_position(&self, free: Range<usize>, length: usize) -> usize {
         let lanes_in = |from: usize, to: usize| {
             (0..self.lanes).filter(|&lane| (from..to).contains(&self.column(lane))).count()
         };
@@ -185,15 +214,19 @@ impl Layout {
         free.min_by_key(badness).unwrap_or(middle)
     }
 
-    /// A message to itself comes from the side that is free, from the right if both are.
-    fn loop_back(&self, line: &mut Line, at: usize, tail: &str, style: Style) {
-        if self.lane < columns(tail) + 3 {
-            return;
-        }
-        if line.letter(at + 1) == '◀' {
-            line.put(at - 1 - columns(tail), &format!("{tail}↻"), style);
-        } else {
-            line.put(at + 1, &format!("↺{tail}"), style);
+    /// A message to itself, on the side that is free.
+    fn loop_back(&self, line: &mut Line, at: usize, arrival: &Arrival, style: Style) {
+        let column = self.column(at);
+        let from_left = line.letter(column + 1) == '◀';
+        let tail = self.tail_columns(arrival, at, from_left);
+        // In narrow lanes it would hide the neighbours; the notes tell it anyway.
+        if tail.len() + 2 <= self.lane / 2 {
+            line.put(tail.start, &self.tail(arrival), style);
+            line.put(
+                if from_left { column - 1 } else { column + 1 },
+                if from_left { "↻" } else { "↺" },
+                style,
+            );
         }
     }
 }

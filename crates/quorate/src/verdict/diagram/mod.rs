@@ -29,6 +29,8 @@ const WIDTH_DEFAULT: usize = 100;
 /// Narrower than this, nothing can be shown.
 const WIDTH_MIN: usize = 40;
 
+const LEGEND: &str = "n──▶● receives what step n sent";
+
 /// How a diagram is coloured.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Paint {
@@ -61,11 +63,13 @@ impl<'t> Diagram<'t> {
 
     fn picture(&self, story: &Story<'_>, layout: &Layout) -> Vec<Line> {
         let mut lines = layout.header(story);
-        if layout.numbered_tails
-            && story.moments.iter().any(|moment| !moment.arrivals.is_empty())
-            && let Some(first) = lines.first_mut()
+        let has_arrows = story.moments.iter().any(|moment| !moment.arrivals.is_empty());
+        if let Some(first) = lines.first_mut()
+            && layout.numbered_tails
+            && has_arrows
+            && layout.notes + columns(LEGEND) <= self.width
         {
-            first.put(layout.notes, "n──▶● receives what step n sent", Style::Faint);
+            first.put(layout.notes, LEGEND, Style::Faint);
         }
         lines.push(layout.empty());
         let room = self.width - layout.notes;
@@ -78,8 +82,7 @@ impl<'t> Diagram<'t> {
             }
         }
         if !story.observed.is_empty() {
-            let observers = story.observed.iter().flat_map(|observed| observed.lanes.iter().copied());
-            lines.push(layout.marked(observers));
+            lines.push(layout.observed(story));
         }
         lines
     }
@@ -114,7 +117,7 @@ impl<'t> Diagram<'t> {
                 let after = self.trace.steps.len();
                 let when =
                     if after == 0 { "at the start".to_string() } else { format!("after step {after}") };
-                say(&format!("✗ {name} is violated {when}"), Style::Bad);
+                say(&format!("✗ violated {when}: {name}"), Style::Bad);
             }
             Broken::Panic { process, transition, message } => {
                 let name = self.trace.processes.get(process.index()).map_or("?", String::as_str);

@@ -2,7 +2,7 @@
 
 use super::canvas::{Line, Style};
 use super::debug_text::{Tree, columns, cut, fit, fit_whole};
-use super::story::{Arrival, Moment, Sending, Story};
+use super::story::{Arrival, Moment, Sending, Story, enumerate_names};
 
 /// How far the lines below the first are moved to the right.
 const INDENT: usize = 2;
@@ -75,28 +75,31 @@ fn title(story: &Story<'_>, moment: &Moment<'_>, width: usize) -> Line {
     title
 }
 
-/// What a step consumes: equal messages together, unless their origin is told.
+/// What a step consumes, equal messages together: the words before a message, the message, those after.
 fn arrivals<'s>(
     story: &Story<'_>,
     moment: &'s Moment<'_>,
     tell_origin: bool,
 ) -> Vec<(String, &'s Tree, String)> {
-    let Some(first) = moment.arrivals.first() else { return Vec::new() };
-    let count = moment.arrivals.len();
-    if !tell_origin && moment.arrivals.iter().all(|arrival| arrival.message == first.message) {
-        let times = if count > 1 { format!("{count} × ") } else { String::new() };
-        return vec![(format!("← {times}"), &first.message, String::new())];
+    let mut groups: Vec<Vec<&'s Arrival>> = Vec::new();
+    for arrival in &moment.arrivals {
+        match groups.iter_mut().find(|group| group[0].message == arrival.message) {
+            Some(group) => group.push(arrival),
+            None => groups.push(vec![arrival]),
+        }
     }
-    let told = |arrival: &'s Arrival| {
-        let name = &story.lanes[arrival.from].name;
-        let after = if tell_origin {
-            format!(" from {name} in {}", arrival.sent_in)
-        } else {
-            format!(" from {name}")
+    let senders_needed = tell_origin || groups.len() > 1;
+    let told = |group: &Vec<&'s Arrival>| {
+        let times = if group.len() > 1 { format!("{} × ", group.len()) } else { String::new() };
+        let names = enumerate_names(group.iter().map(|arrival| story.lanes[arrival.from].name.as_str()));
+        let after = match group.as_slice() {
+            _ if !senders_needed => String::new(),
+            [arrival] if tell_origin => format!(" from {names} in {}", arrival.sent_in),
+            _ => format!(" from {names}"),
         };
-        ("← ".to_string(), &arrival.message, after)
+        (format!("← {times}"), &group[0].message, after)
     };
-    moment.arrivals.iter().map(told).collect()
+    groups.iter().map(told).collect()
 }
 
 /// Joins pieces with commas into lines, breaking between pieces only.

@@ -182,16 +182,40 @@ fn receivers(trace: &Trace, sender: ProcessId, to: &BTreeSet<ProcessId>) -> Stri
             enumerate_names(names)
         }
     };
-    roles.iter().map(told).collect::<Vec<_>>().join(" and ")
+    let told: Vec<String> = roles.iter().map(told).collect();
+    match told.split_last() {
+        Some((last, others)) if !others.is_empty() => format!("{} and {last}", others.join(", ")),
+        _ => told.join(""),
+    }
 }
 
-/// `acceptor 0, 2` for `acceptor 0` and `acceptor 2`.
+/// `acceptor 0, 2` for `acceptor 0` and `acceptor 2`; `acceptor 0–2` for all from 0 to 2.
 pub(super) fn enumerate_names<'n>(names: impl Iterator<Item = &'n str>) -> String {
+    let names: Vec<(&str, Option<usize>)> = names
+        .map(|name| match split_name(name) {
+            (role, Some(number)) if number.parse::<usize>().is_ok() => (role, number.parse().ok()),
+            _ => (name, None),
+        })
+        .collect();
+    let follows = |(role, number): &(&str, Option<usize>), (next_role, next): &(&str, Option<usize>)| {
+        role == next_role && number.zip(*next).is_some_and(|(number, next)| number + 1 == next)
+    };
+    let mut told: Vec<String> = Vec::new();
     let mut last_role = None;
-    let mut told: Vec<&str> = Vec::new();
-    for name in names {
-        let (role, number) = split_name(name);
-        told.push(number.filter(|_| last_role == Some(role)).unwrap_or(name));
+    for run in names.chunk_by(follows) {
+        let numbers: Vec<usize> = run.iter().filter_map(|(_, number)| *number).collect();
+        let numbers = match numbers.as_slice() {
+            [] => String::new(),
+            [only] => only.to_string(),
+            [first, second] => format!("{first}, {second}"),
+            [first, .., last] => format!("{first}–{last}"),
+        };
+        let role = run[0].0;
+        told.push(if last_role == Some(role) {
+            numbers
+        } else {
+            format!("{role} {numbers}").trim().to_string()
+        });
         last_role = Some(role);
     }
     told.join(", ")
