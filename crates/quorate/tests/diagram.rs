@@ -4,7 +4,7 @@
 
 use quorate::protocol::{Choice, Envelope, Value};
 use quorate::verdict::{
-    Broken, Consumed, Diagram, Origin, Paint, ScheduledStep, Sent, Trace, TraceStep, replay,
+    Broken, Consumed, Diagram, Origin, Paint, ScheduledStep, Sent, Trace, TraceStep, replay, svg,
 };
 use quorate::{
     Outbox, ProcessId, Quorum, Received, Role, RoleName, System, Transitions, majority_of, observe,
@@ -514,4 +514,43 @@ fn a_text_cannot_reach_the_terminal() {
     let run = script.breaks("sa\rfe", &[("node\x1b[2J", "\x1b[0m")]);
     let text = Diagram::new(&run.0, &run.1, Paint::Plain).to_string();
     assert!(!text.chars().any(|letter| letter.is_control() && letter != '\n'), "{text:?}");
+}
+
+/// The names of the elements that are open at the end; panics where one is closed that is not open.
+fn open_elements(picture: &str) -> Vec<&str> {
+    let mut open = Vec::new();
+    for tag in picture.split('<').skip(1) {
+        let (tag, _) = tag.split_once('>').unwrap();
+        let name = tag.split([' ', '/']).find(|part| !part.is_empty()).unwrap();
+        if tag.starts_with('/') {
+            assert_eq!(open.pop(), Some(name), "{picture}");
+        } else if !tag.ends_with('/') {
+            open.push(name);
+        }
+    }
+    open
+}
+
+#[test]
+fn a_picture_shows_every_arrow_and_every_step() {
+    for run in [election(), loops(), gossip(12), gossip(64), lost_value()] {
+        let picture = svg(&run.0, &run.1);
+        let consumed: usize = run.0.steps.iter().map(|step| step.consumed.len()).sum();
+        let quorums = run.0.steps.iter().filter(|step| step.consumed.len() > 1).count();
+        assert_eq!(picture.matches("class=\"arrow ").count(), consumed);
+        assert_eq!(picture.matches("class=\"ring ").count(), quorums);
+        assert_eq!(picture.matches("class=\"number\"").count(), run.0.steps.len());
+        assert_eq!(open_elements(&picture), Vec::<&str>::new());
+        assert!(!picture.contains("NaN") && !picture.contains("inf"), "{picture}");
+    }
+}
+
+#[test]
+fn a_text_cannot_break_a_picture() {
+    let mut script = Script::new(&[("<node>", "0")]);
+    script.step("<node>", "a&b").emits("</text><script>").becomes("\"<1>\"");
+    let run = script.breaks("x<y", &[("<node>", "</svg>")]);
+    let picture = svg(&run.0, &run.1);
+    assert_eq!(open_elements(&picture), Vec::<&str>::new());
+    assert!(!picture.contains("<script") && picture.contains("a&amp;b"), "{picture}");
 }

@@ -78,15 +78,19 @@ impl Line {
         }
     }
 
-    /// Prints it without the spaces at its end.
-    pub(super) fn print(&self, f: &mut fmt::Formatter<'_>, paint: Paint) -> fmt::Result {
+    /// Its text without the spaces at its end, in pieces of one style.
+    pub(super) fn runs(&self) -> impl Iterator<Item = (String, Style)> {
         let end = self.0.iter().rposition(|(letter, _)| *letter != ' ').map_or(0, |last| last + 1);
-        for run in self.0[..end].chunk_by(|(_, a), (_, b)| a == b) {
-            let style = if paint == Paint::Ansi { run[0].1 } else { Style::Normal };
+        let runs = self.0[..end].chunk_by(|(_, a), (_, b)| a == b);
+        runs.map(|run| (run.iter().map(|(letter, _)| letter).collect(), run[0].1))
+    }
+
+    /// Prints it.
+    pub(super) fn print(&self, f: &mut fmt::Formatter<'_>, paint: Paint) -> fmt::Result {
+        for (text, style) in self.runs() {
+            let style = if paint == Paint::Ansi { style } else { Style::Normal };
             style.start(f)?;
-            for (letter, _) in run {
-                write!(f, "{letter}")?;
-            }
+            f.write_str(&text)?;
             style.end(f)?;
         }
         writeln!(f)

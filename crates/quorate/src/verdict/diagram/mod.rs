@@ -2,7 +2,8 @@
 //! it is received, and beside each step what it did.
 //!
 //! The parts: [`debug_text`] reads what `Debug` printed, [`change`] compares two states, [`story`] collects
-//! what is told, [`lanes`] draws the picture, [`notes`] writes the words, [`canvas`] prints both.
+//! what is told, [`lanes`] draws the picture, [`notes`] writes the words, [`canvas`] prints both;
+//! [`svg`](mod@svg) makes a picture of the same story.
 //!
 //! Known: a letter is taken for one column wide.
 //! Invariant: no line is longer than the width, and nothing but the width decides the layout.
@@ -14,6 +15,7 @@ mod debug_text;
 mod lanes;
 mod notes;
 mod story;
+mod svg;
 
 use std::fmt;
 
@@ -21,6 +23,7 @@ use self::canvas::{Line, Style};
 use self::debug_text::{columns, cut, fit};
 use self::lanes::Layout;
 use self::story::{Story, enumerate_names};
+pub use self::svg::svg;
 use super::replay::Broken;
 use super::trace::Trace;
 
