@@ -78,12 +78,24 @@ impl<'s> Picture<'s> {
     fn of(story: &'s Story<'s>, conclusion: Vec<Line>) -> Self {
         let notes: Vec<Vec<Line>> =
             story.moments.iter().map(|moment| notes::notes(story, moment, NOTES_COLUMNS, false)).collect();
-        let mut heights = Vec::new();
+        let mut marks: Vec<Point> = Vec::new();
         let mut height = MARGIN + 36.0;
-        for lines in &notes {
-            heights.push(height);
-            height += LINE_HEIGHT * amount(lines.len()) + 12.0;
+        for (moment, lines) in story.moments.iter().zip(&notes) {
+            // An arrow through another mark would look like two: its end moves down until it passes by.
+            let lower = (0..12).map(|turn| height + 8.0 * amount(turn));
+            let x = lane_at(moment.lane);
+            let passes = |y: &f64| {
+                moment
+                    .arrivals
+                    .iter()
+                    .filter(|arrival| arrival.from != moment.lane)
+                    .all(|arrival| passes_by(&marks, arrival.sent_in - 1, Point { x, y: *y }))
+            };
+            let y = lower.into_iter().find(passes).unwrap_or(height);
+            marks.push(Point { x, y });
+            height = y + LINE_HEIGHT * amount(lines.len()) + 12.0;
         }
+        let heights = marks.iter().map(|mark| mark.y).collect();
         Picture { story, notes, heights, end: height, conclusion }
     }
 
@@ -315,6 +327,17 @@ fn write_line(out: &mut String, line: &Line, x: f64, y: f64) -> fmt::Result {
         write!(out, r#"<tspan class="{class}">{}</tspan>"#, escaped(&text))?;
     }
     writeln!(out, "</text>")
+}
+
+/// Does an arrow from one of these marks to a new one keep clear of the others?
+fn passes_by(marks: &[Point], from: usize, to: Point) -> bool {
+    let Some(&start) = marks.get(from) else { return true };
+    let length = start.distance(to);
+    marks.iter().enumerate().filter(|(at, _)| *at != from).all(|(_, mark)| {
+        let share = ((mark.x - start.x) * (to.x - start.x) + (mark.y - start.y) * (to.y - start.y))
+            / (length * length);
+        mark.distance(start.towards(to, share.clamp(0.0, 1.0))) > RING + 2.0
+    })
 }
 
 /// How far from the middle of a step its arrows end.
