@@ -1,7 +1,7 @@
 //! Handler-style nodes: the same little ring election as a node that can be copied and compared, as one
 //! compared by a fingerprint, and as one that is rebuilt by replaying its inputs.
 
-use quorate::protocol::{Commands, Fingerprinted, Model, Replayed, Stepped};
+use quorate::protocol::{Commands, Fingerprinted, Model, Replayed, Stepped, Transition};
 use quorate::{Node, ProcessId, RoleName, System, observe};
 
 const NODES: RoleName = RoleName::new("node");
@@ -27,10 +27,6 @@ type Out<'a, 'b> = &'a mut Commands<'b, Msg, &'static str>;
 impl Election {
     fn new(id: usize, passes_everything: bool) -> Self {
         Election { id, leader: None, passes_everything }
-    }
-
-    fn started(&mut self, out: Out<'_, '_>) {
-        out.set_timer("stand");
     }
 
     fn timer(&mut self, out: Out<'_, '_>) {
@@ -65,7 +61,7 @@ macro_rules! election_node {
             type Message = Msg;
             type Timer = &'static str;
             fn on_start(&mut self, out: &mut Commands<'_, Msg, &'static str>) {
-                self.$($path)+.started(out);
+                out.set_timer("stand");
             }
             fn on_message(&mut self, _: ProcessId, message: &Msg, out: &mut Commands<'_, Msg, &'static str>) {
                 self.$($path)+.message(message, out);
@@ -151,6 +147,6 @@ fn the_bug_is_found_in_all_of_them() {
 #[test]
 fn a_node_is_a_process_like_any_other() {
     let model: Model = stepped(false).build().unwrap();
-    let names: Vec<&str> = model.processes()[0].transitions().iter().map(|t| t.name()).collect();
+    let names: Vec<&str> = model.processes()[0].transitions().iter().map(Transition::name).collect();
     assert_eq!(names, ["start", "message", "timer"]);
 }

@@ -46,7 +46,7 @@ use crate::protocol::Protocol;
 ///     Protocol::new("counter", "counts to three", |_| {
 ///         System::new()
 ///             .role(RoleName::new("counter"), 1, |_| Counter(0))
-///             .invariant("at most three", observe(|c: &Counter| c.0), |counts| counts.iter().all(|c| **c <= 3))
+///             .invariant("at most three", observe(|c: &Counter| c.0), |counts| counts.iter().all(|c| *c <= 3))
 ///     })
 /// }
 ///
