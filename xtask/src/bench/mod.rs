@@ -140,6 +140,17 @@ impl Row {
         }
     }
 
+    /// How many times the transitions per second of another. Where one of the two has several threads, both
+    /// are measured by the wall clock.
+    #[expect(clippy::cast_precision_loss, reason = "counts are far below 2^52")]
+    fn times_as_fast_as(&self, other: &Row) -> f64 {
+        if self.threads == 1 && other.threads == 1 {
+            return self.transitions_per_second() / other.transitions_per_second();
+        }
+        let by_the_wall = |row: &Row| row.counts.transitions as f64 / row.wall_s;
+        by_the_wall(self) / by_the_wall(other)
+    }
+
     /// The seconds that speed is measured in: of the processor for one thread, since others share the
     /// machine; of the wall for several. Below a tenth of a second the processor's clock is too coarse.
     fn seconds(&self) -> f64 {

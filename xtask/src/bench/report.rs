@@ -40,9 +40,7 @@ pub(super) fn table(rows: &[Row]) -> String {
             thousands(rounded(row.states_per_second())),
             thousands(rounded(row.transitions_per_second())),
             row.bytes_per_state().map_or("-".to_string(), |bytes| format!("{bytes:.1}")),
-            ours.map_or("-".to_string(), |ours| {
-                format!("{:.2}x", ours.transitions_per_second() / row.transitions_per_second())
-            }),
+            ours.map_or("-".to_string(), |ours| format!("{:.2}x", ours.times_as_fast_as(row))),
         ]);
     }
     let widths: Vec<usize> = (0..titles.len())
@@ -81,7 +79,7 @@ pub(super) fn targets(rows: &[Row]) -> String {
     let two = find(rows, |name| name == "Quorate, 2 threads");
     let against = |part: &str| {
         let peer = find(rows, |name| name.starts_with(part))?;
-        Some(ours?.transitions_per_second() / peer.transitions_per_second())
+        Some(ours?.times_as_fast_as(peer))
     };
     let most_bytes = [ours, two].into_iter().flatten().filter_map(Row::bytes_per_state).reduce(f64::max);
     let targets = [
@@ -102,7 +100,7 @@ pub(super) fn targets(rows: &[Row]) -> String {
         },
         Target {
             says: "two threads over one, at least 1.7 times",
-            measured: ours.zip(two).map(|(one, two)| one.wall_s / two.wall_s),
+            measured: ours.zip(two).map(|(one, two)| two.times_as_fast_as(one)),
             reached: |x| x >= 1.7,
         },
         Target { says: "bytes per state, at most 24", measured: most_bytes, reached: |x| x <= 24.0 },
