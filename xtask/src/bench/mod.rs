@@ -118,7 +118,9 @@ pub(crate) fn run(options: &Options) -> Result<(), Failure> {
         contestants.iter().zip(&runs).map(|(one, measured)| Row::median(one, measured)).collect();
     say(report::heading(instance, options));
     say(report::table(&rows));
-    if !options.small {
+    if options.small {
+        say("Runs as short as these are mostly starting up: read the counts, not the ratios.");
+    } else {
         say(report::targets(&rows));
     }
     if let Some(path) = &options.json {
