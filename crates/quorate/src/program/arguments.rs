@@ -22,9 +22,9 @@ pub(super) fn command(program: &str, protocols: &[Protocol]) -> Result<Command, 
         .disable_help_subcommand(true)
         .after_help(format!(
             "Examples:\n  \
-             {program} list                     the protocols, their parameters and planted bugs\n  \
-             {program} check {example:<18} check one of them\n  \
-             {program} check {example} --help      what it can be told\n\n{EXIT_CODES}"
+             {program} list\n  \
+             {program} check {example}\n  \
+             {program} check {example} --help\n\n{EXIT_CODES}"
         ))
         .arg(
             Arg::new("color")
@@ -42,7 +42,7 @@ pub(super) fn command(program: &str, protocols: &[Protocol]) -> Result<Command, 
 }
 
 const EXIT_CODES: &str =
-    "Exit codes: 0 holds, 1 violated, 2 unknown, 64 and above an error, told in one line on standard error.";
+    "Exit codes: 0 holds, 1 violated, 2 unknown, 64 and above: an error, told in one line.";
 
 fn check(program: &str, protocols: &[Protocol]) -> Result<Command, Failure> {
     let example = protocols.first().map_or("PROTOCOL", Protocol::name);

@@ -77,7 +77,7 @@ fn search(matches: &ArgMatches) -> Search {
 
 /// The answer in a few words, for where there is no room for more.
 fn gist(report: &Report) -> String {
-    format!("{} ({} states)", report.verdict.word(), grouped(report.coverage.states))
+    format!("the answer ({}, {} states)", report.verdict.word(), grouped(report.coverage.states))
 }
 
 /// What holds with a reservation that the user has asked for, such as fingerprints, counts as holding.

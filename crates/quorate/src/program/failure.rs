@@ -71,9 +71,9 @@ fn one_line(text: &str) -> String {
 /// An error of clap in one line. `line` is the command line, with the name of the program first.
 pub(super) fn condensed(error: &clap::Error, root: &Command, line: &[OsString]) -> Failure {
     let (command, path) = reached(root, line);
+    let what = what_is_next(command);
     let text = |kind| context(error, kind).into_iter().next().unwrap_or_default();
-    let option = || text(ContextKind::InvalidArg).split(' ').next().unwrap_or_default().to_string();
-    let what = if command.get_name() == "check" { "protocol" } else { "command" };
+    let option = || plain(&text(ContextKind::InvalidArg));
     let known = || listed(command.get_subcommands().map(|sub| sub.get_name().to_string()));
     let message = match error.kind() {
         ErrorKind::InvalidSubcommand => {
@@ -88,10 +88,20 @@ pub(super) fn condensed(error: &clap::Error, root: &Command, line: &[OsString]) 
             format!("no {what} given: expected {} (see '{path} --help')", known())
         }
         ErrorKind::UnknownArgument => {
+            let unknown = text(ContextKind::InvalidArg);
+            // It may be known further inside: what counts is where it stands.
+            let before = line.iter().take_while(|word| !word.to_string_lossy().starts_with(&unknown));
+            let (command, path) = reached(root, before);
             let options = command.get_arguments().filter_map(|arg| Some(format!("--{}", arg.get_long()?)));
-            let suggested = suggestion(error, ContextKind::SuggestedArg);
-            let (unknown, expected) = (text(ContextKind::InvalidArg), listed(options));
-            format!("unknown argument '{unknown}' of '{path}': expected {expected}{suggested}")
+            let expected = if command.has_subcommands() {
+                let what = what_is_next(command);
+                format!("expected a {what} first, then its options (see '{path} --help')")
+            } else if let Some(suggested) = context(error, ContextKind::SuggestedArg).first() {
+                format!("did you mean '{suggested}'? (see '{path} --help')")
+            } else {
+                format!("expected {}", listed(options))
+            };
+            format!("unknown argument '{unknown}' of '{path}': {expected}")
         }
         ErrorKind::InvalidValue => {
             let (value, expected) = (
@@ -110,11 +120,11 @@ pub(super) fn condensed(error: &clap::Error, root: &Command, line: &[OsString]) 
             format!("{} is '{}': {expected}", option(), text(ContextKind::InvalidValue))
         }
         ErrorKind::MissingRequiredArgument => {
-            let missing = listed(context(error, ContextKind::InvalidArg).into_iter());
+            let missing = listed(context(error, ContextKind::InvalidArg).iter().map(|arg| plain(arg)));
             format!("'{path}' needs {missing} (see '{path} --help')")
         }
         ErrorKind::ArgumentConflict => {
-            let prior = text(ContextKind::PriorArg).split(' ').next().unwrap_or_default().to_string();
+            let prior = plain(&text(ContextKind::PriorArg));
             if prior == option() {
                 format!("{prior} is given twice: expected once")
             } else {
@@ -131,16 +141,27 @@ pub(super) fn condensed(error: &clap::Error, root: &Command, line: &[OsString]) 
 }
 
 /// The innermost command that a command line names, and how one gets there.
-fn reached<'c>(root: &'c Command, line: &[OsString]) -> (&'c Command, String) {
+fn reached<'c, 'l>(root: &'c Command, line: impl IntoIterator<Item = &'l OsString>) -> (&'c Command, String) {
     let mut command = root;
     let mut path = root.get_bin_name().unwrap_or_else(|| root.get_name()).to_string();
-    for word in line.iter().skip(1).filter_map(|word| word.to_str()) {
+    for word in line.into_iter().skip(1).filter_map(|word| word.to_str()) {
         if let Some(inner) = command.find_subcommand(word) {
             command = inner;
             path = format!("{path} {word}");
         }
     }
     (command, path)
+}
+
+/// What a command wants to be told next.
+fn what_is_next(command: &Command) -> &'static str {
+    if command.get_name() == "check" { "protocol" } else { "command" }
+}
+
+/// An argument as clap writes it, `--bug <NAME>` or `<FILE>`, by its name alone.
+fn plain(argument: &str) -> String {
+    let name = argument.split(' ').next().unwrap_or_default();
+    name.trim_matches(['<', '>', '[', ']']).to_string()
 }
 
 fn context(error: &clap::Error, kind: ContextKind) -> Vec<String> {

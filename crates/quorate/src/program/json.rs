@@ -12,6 +12,7 @@ use serde::{Deserialize, Serialize};
 use super::memory;
 use super::text;
 use crate::engine::{Order, Search, Visited};
+use crate::property::Property;
 use crate::protocol::{
     Argument, Arguments, Choice, Domain, Model, PROCESSES_MAX, Parameter, ProcessId, Protocol,
 };
@@ -168,7 +169,7 @@ impl Story {
             Argument::Number(number) => Setting::Number(*number),
             Argument::Choice(word) => Setting::Choice(word.clone()),
         };
-        let properties: Vec<&str> = model.properties().iter().map(|property| property.name()).collect();
+        let properties: Vec<&str> = model.properties().iter().map(Property::name).collect();
         Story {
             quorate: FORMAT,
             protocol: protocol.name().to_string(),

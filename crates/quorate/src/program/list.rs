@@ -23,7 +23,7 @@ pub(super) fn list(program: &str, protocols: &[Protocol], matches: &ArgMatches) 
             shown.iter().map(|protocol| entry(program, protocol, wanted.is_some())).collect();
         entries.join("\n")
     };
-    output::print(&page, &format!("{} protocols", shown.len()))?;
+    output::print(&page, "the list")?;
     Ok(0)
 }
 

@@ -40,7 +40,7 @@ fn control_group_room() -> Option<u64> {
 fn room_of_line(line: &str) -> Option<u64> {
     let mut parts = line.splitn(3, ':').skip(1);
     let (controllers, group) = (parts.next()?, parts.next()?);
-    let (root, limit, usage, cached) = match controllers {
+    let (mount, limit, usage, cached) = match controllers {
         "" => ("/sys/fs/cgroup", "memory.max", "memory.current", "inactive_file "),
         "memory" => (
             "/sys/fs/cgroup/memory",
@@ -61,8 +61,8 @@ fn room_of_line(line: &str) -> Option<u64> {
         let used = number(group.join(usage)).unwrap_or(0).saturating_sub(cached);
         Some(limit.saturating_sub(used))
     };
-    let inner = Path::new(root).join(group.trim_start_matches('/'));
-    inner.ancestors().take_while(|group| group.starts_with(root)).filter_map(room).min()
+    let inner = Path::new(mount).join(group.trim_start_matches('/'));
+    inner.ancestors().take_while(|group| group.starts_with(mount)).filter_map(room).min()
 }
 
 #[cfg(test)]

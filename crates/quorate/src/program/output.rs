@@ -28,12 +28,12 @@ pub(super) fn paint() -> Paint {
     }
 }
 
-/// Prints an answer to the end. `gist` is what the error line keeps of it if that fails.
+/// Prints an answer to the end. `gist` is what the error line says of it if that fails.
 pub(super) fn print(answer: &str, gist: &str) -> Result<(), Failure> {
     let mut stdout = AutoStream::auto(io::stdout().lock());
     match stdout.write_all(answer.as_bytes()).and_then(|()| stdout.flush()) {
         Err(error) if error.kind() != ErrorKind::BrokenPipe => Err(Failure::Output(format!(
-            "cannot write to standard output: {error}: expected room for the answer, which is: {gist}"
+            "cannot write to standard output: {error}: expected room for {gist}"
         ))),
         _ => Ok(()),
     }
@@ -72,7 +72,7 @@ impl AnswerFile {
             .and_then(|()| if regular { self.file.sync_all() } else { Ok(()) })
             .map_err(|error| {
                 Failure::Output(format!(
-                    "cannot write '{}': {error}: expected room for the answer, which is: {gist}",
+                    "cannot write '{}': {error}: expected room for {gist}",
                     self.path.display()
                 ))
             })

@@ -39,7 +39,7 @@ pub(super) fn replay(protocols: &[Protocol], matches: &ArgMatches) -> Result<u8,
     } else {
         text::violated(&text::instance(protocol, &arguments), &trace, &broken, output::paint())
     };
-    output::print(&page, &format!("violated ({broken})"))?;
+    output::print(&page, &format!("the answer (violated: {broken})"))?;
     Ok(1)
 }
 
@@ -140,15 +140,18 @@ fn same_beginning(beginning: &Trace, story: &Story) -> Result<(), String> {
     }
 }
 
+/// Something that can be said of a step.
+type Aspect = fn(&TraceStep) -> String;
+
 /// The first thing in which a step that was taken differs from what the file says.
 fn difference(happened: &TraceStep, said: &TraceStep) -> Option<String> {
-    let aspects: [(&str, &dyn Fn(&TraceStep) -> String); 6] = [
-        ("consumes", &|step| joined(step.consumed.iter().map(|consumed| &consumed.message))),
-        ("chooses", &|step| joined(step.choices.iter().map(|choice| &choice.text))),
-        ("sends", &|step| joined(step.sent.iter().map(|sent| &sent.message))),
-        ("emits", &|step| joined(step.events.iter())),
-        ("leads to", &|step| step.state.clone()),
-        ("panics with", &|step| joined(step.panic.iter())),
+    let aspects: [(&str, Aspect); 6] = [
+        ("consumes", |step| joined(step.consumed.iter().map(|consumed| &consumed.message))),
+        ("chooses", |step| joined(step.choices.iter().map(|choice| &choice.text))),
+        ("sends", |step| joined(step.sent.iter().map(|sent| &sent.message))),
+        ("emits", |step| joined(step.events.iter())),
+        ("leads to", |step| step.state.clone()),
+        ("panics with", |step| joined(step.panic.iter())),
     ];
     aspects.into_iter().find_map(|(verb, aspect)| {
         let (now, then) = (aspect(happened), aspect(said));

@@ -48,20 +48,16 @@ pub(super) fn instance(protocol: &Protocol, arguments: &Arguments) -> String {
 /// The answer of `check`.
 pub(super) fn answer(instance: &str, report: &Report, spent: Duration, paint: Paint) -> String {
     let properties = checked(&report.properties);
-    let states = report.coverage.states;
     let mut page = match &report.verdict {
-        Verdict::Holds => {
-            format!("{} {properties}, in every state of {instance}\n", "holds:".green().bold(),)
+        Verdict::Holds => format!("{} {properties}\n{instance}\n", "holds:".green().bold()),
+        Verdict::HoldsWithin(reservation) => {
+            format!("{} {properties}\n{reservation}\n{instance}\n", "holds within:".green().bold())
         }
-        Verdict::HoldsWithin(reservation) => format!(
-            "{} {properties}, in every state seen of {instance}\n{reservation}\n",
-            "holds within:".green().bold(),
-        ),
         Verdict::Unknown(reason) => format!(
-            "{} {}\nno violation of {properties} in the {} states seen of {instance}\n",
+            "{} {}\nno violation of {properties} in the {} states seen\n{instance}\n",
             "unknown:".yellow().bold(),
             stopped(reason),
-            grouped(states),
+            grouped(report.coverage.states),
         ),
         Verdict::Violated(violation) => violated(instance, &violation.trace, &violation.broken, paint),
     };
@@ -75,18 +71,21 @@ pub(super) fn violated(instance: &str, trace: &Trace, broken: &Broken, paint: Pa
     let steps = trace.steps.len();
     let diagram = Diagram::new(trace, broken, paint).to_string();
     format!(
-        "{} {broken}, after {steps} step{} of {instance}\n\n{}\n",
+        "{} {broken}, after {steps} step{}\n{instance}\n\n{}\n",
         "violated:".red().bold(),
         if steps == 1 { "" } else { "s" },
         diagram.trim_end(),
     )
 }
 
+/// With fewer states than this, the memory of the program itself hides what a state takes.
+const STATES_TELLING: u64 = 100_000;
+
 /// The figures of a search, numbers to the right, what they come to beside them.
 fn figures(report: &Report, spent: Duration) -> String {
     let coverage = &report.coverage;
     let peak = memory::peak().unwrap_or(coverage.bytes);
-    let a_state = if coverage.states == 0 {
+    let a_state = if coverage.states < STATES_TELLING {
         String::new()
     } else {
         format!("{:.1} bytes a state", ratio(peak, ratio(coverage.states, 1.0)))
