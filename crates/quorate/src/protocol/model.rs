@@ -116,7 +116,8 @@ impl QuorumSystem {
     pub fn contains(&self, senders: &[ProcessId]) -> bool {
         match self {
             QuorumSystem::Size { members, size } => {
-                senders.len() == *size && senders.iter().all(|sender| members.contains(sender))
+                let distinct = senders.windows(2).all(|pair| pair[0] < pair[1]);
+                distinct && senders.len() == *size && senders.iter().all(|sender| members.contains(sender))
             }
             QuorumSystem::Listed(quorums) => quorums.iter().any(|quorum| quorum == senders),
         }
