@@ -178,10 +178,16 @@ struct Generator {
 
 impl Generator {
     fn role(&mut self, role: usize) -> RandomRole {
-        let places = if self.cyclic { 1 + self.random.below(3) } else { 2 + self.random.below(3) };
-        let rules = 1 + usize::from(self.random.below(3)) + usize::from(role == 0);
+        let processes: usize = self.sizes.iter().sum();
+        let places = match (self.cyclic, processes) {
+            (true, _) => 1 + self.random.below(3),
+            (false, 0..=3) => 2 + self.random.below(3),
+            (false, _) => 2 + self.random.below(2),
+        };
         // The first rule of the first role can be taken at once, or nothing would ever happen.
-        let rules = (0..rules).map(|at| self.rule(at, places, role == 0 && at == 0)).collect();
+        let begins = role == 0 || self.random.chance(40);
+        let rules = 2 + usize::from(self.random.below(3));
+        let rules = (0..rules).map(|at| self.rule(at, places, begins && at == 0)).collect();
         let table = Table { cyclic: self.cyclic, places, rounds: self.rounds, rules };
         let starts = (0..self.sizes[role])
             .map(|index| Local {
@@ -190,9 +196,9 @@ impl Generator {
                 budget: if !self.cyclic {
                     0
                 } else if role == 0 && index == 0 {
-                    1 + self.random.below(3)
+                    2 + self.random.below(2)
                 } else {
-                    self.random.below(2)
+                    self.random.below(3)
                 },
             })
             .collect();
@@ -241,7 +247,7 @@ impl Generator {
                 3 => Hears::Forget,
                 _ => Hears::Nothing,
             },
-            sends: (0..self.random.weighted(&[25, 50, 25])).map(|_| self.send(internal)).collect(),
+            sends: self.sends(internal, begins),
             emits: self.random.chance(30),
             alarm: self.random.chance(3).then(|| self.alarm(places)),
         }
@@ -293,6 +299,16 @@ impl Generator {
         let again = first[0];
         let second = if self.random.chance(35) { alternatives(&mut self.random) } else { Vec::new() };
         Fork { first, again, second }
+    }
+
+    /// One send to a role, or a few to single processes: the states grow fast with the messages.
+    fn sends(&mut self, internal: bool, begins: bool) -> Vec<Send> {
+        let count = self.random.weighted(if begins { &[0, 70, 30] } else { &[30, 50, 20] });
+        let mut sends: Vec<Send> = (0..count).map(|_| self.send(internal)).collect();
+        if let Some(broadcast) = sends.iter().position(|send| matches!(send.to, To::Role(_))) {
+            sends = vec![Send { copies: 1, ..sends.swap_remove(broadcast) }];
+        }
+        sends
     }
 
     fn send(&mut self, internal: bool) -> Send {

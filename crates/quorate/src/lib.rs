@@ -2,6 +2,7 @@
 
 mod check;
 pub mod engine;
+mod kernel;
 pub mod property;
 pub mod protocol;
 pub mod verdict;

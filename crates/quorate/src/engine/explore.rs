@@ -1,17 +1,175 @@
 //! Stateful search over global states.
+//!
+//! From: DESIGN 4. Breadth-first or depth-first is a value, the frontier; a run of the search is the same
+//! for every number of threads (see `round`).
+//! Known: breadth-first counterexamples are shortest; depth-first ones are minimised.
+//! Invariant: a state is in the visited set, or it has not been reached; a state that has been taken from
+//! the frontier has been judged, and all its successors are in the visited set.
+//! Held by: testkit/tests/agreement.rs, crates/quorate-zoo/tests/counts.rs.
 
-use super::{Search, Watch};
+use super::frontier::{Block, Frontier};
+use super::round::Rounds;
+use super::visited::{Mixed, VisitedSet};
+use super::{Order, Search, Watch};
+use crate::kernel::{Kernel, State};
 use crate::protocol::Model;
-use crate::verdict::{Coverage, Report, Stopped, Verdict};
+use crate::verdict::{Coverage, Report, Schedule, Stopped, Verdict, Violation, minimise, replay};
 
 /// Explores every reachable state of a model.
 pub fn explore(model: &Model, search: &Search, watch: &mut dyn Watch) -> Report {
-    let coverage = Coverage::default();
-    let stopped = watch.round(&coverage).unwrap_or(Stopped::Interrupted);
-    Report {
-        verdict: Verdict::Unknown(stopped),
-        properties: model.properties().iter().map(|property| property.name().to_string()).collect(),
-        coverage,
-        threads: search.threads,
+    let mut kernel = Kernel::new(model);
+    // Depth-first search is for finding violations, so it remembers the way from the start.
+    let mut run = Run::new(&mut kernel, search, search.order == Order::Depth);
+    let ended = run.search(watch);
+    let (coverage, missed) = (run.coverage, run.visited.missed_probability(run.coverage.states));
+    let parents = std::mem::take(&mut run.rounds.parents);
+    kernel.conclude();
+    let verdict = match (kernel.impure(), ended) {
+        (Some(handler), _) => Verdict::Unknown(Stopped::Impure(handler.to_string())),
+        (None, Ended::Stopped(stopped)) => Verdict::Unknown(stopped),
+        (None, Ended::Violated(found)) if search.order == Order::Depth => {
+            violated(model, search, kernel.schedule(&path(parents, found.state), found.panics))
+        }
+        (None, Ended::Violated(found)) => violated(model, search, way_to(&mut kernel, search, found)),
+        (None, Ended::Exhausted) if missed > 0.0 => Verdict::HoldsWithin(format!(
+            "states are known by their fingerprints; some state was missed with a probability of {missed:.1e}"
+        )),
+        (None, Ended::Exhausted) => Verdict::Holds,
+    };
+    let properties = model.properties().iter().map(|property| property.name().to_string()).collect();
+    Report { verdict, properties, coverage, threads: search.threads }
+}
+
+/// How a search ended.
+enum Ended {
+    Exhausted,
+    Stopped(Stopped),
+    Violated(Found),
+}
+
+/// A state that violates, by itself or with a step that panics.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+struct Found {
+    state: State,
+    panics: bool,
+}
+
+/// A search in progress.
+struct Run<'r, 'm> {
+    kernel: &'r mut Kernel<'m>,
+    search: &'r Search,
+    visited: VisitedSet,
+    frontier: Frontier,
+    rounds: Rounds,
+    coverage: Coverage,
+}
+
+impl<'r, 'm> Run<'r, 'm> {
+    fn new(kernel: &'r mut Kernel<'m>, search: &'r Search, recording: bool) -> Self {
+        let initial = kernel.initial();
+        let mut visited = VisitedSet::new(search.visited);
+        let mixed = Mixed::new(initial);
+        visited.tables[mixed.table()].insert_all(&[mixed], |_| {});
+        let frontier = Frontier::new(search.order, initial);
+        let rounds = Rounds::new(search.threads, recording);
+        let coverage = Coverage { states: 1, frontier: 1, ..Coverage::default() };
+        Run { kernel, search, visited, frontier, rounds, coverage }
     }
+
+    fn search(&mut self, watch: &mut dyn Watch) -> Ended {
+        let mut panicking: Option<(u32, State)> = None;
+        let mut cut = false;
+        while let Some(Block { depth, states }) = self.frontier.take() {
+            // A panic is one step further than its state: states as near as that may violate by themselves.
+            if let Some((at, state)) =
+                panicking.filter(|(at, _)| depth > *at || self.search.order == Order::Depth)
+            {
+                debug_assert!(at <= depth || self.search.order == Order::Depth);
+                return Ended::Violated(Found { state, panics: true });
+            }
+            self.coverage.depth = self.coverage.depth.max(depth);
+            let expanded = self.rounds.expand(self.kernel, &states);
+            for unknown in expanded.unknown {
+                self.kernel.learn(unknown);
+            }
+            self.frontier.put_back(Block { depth, states: expanded.postponed });
+            self.coverage.transitions += expanded.transitions;
+            self.coverage.terminal_states += expanded.terminal;
+            if let Some(state) = expanded.violating {
+                return Ended::Violated(Found { state, panics: false });
+            }
+            panicking = panicking.or(expanded.panicking.map(|state| (depth, state)));
+            if self.search.depth_max.is_some_and(|limit| depth >= limit) {
+                cut |= expanded.transitions > 0;
+            } else {
+                let waiting = self.frontier.waiting();
+                self.frontier.push(depth + 1, self.rounds.insert(&mut self.visited));
+                self.coverage.states += self.frontier.waiting() - waiting;
+            }
+            self.measure();
+            if let Some(stopped) = self.limit_reached().or_else(|| watch.round(&self.coverage)) {
+                return Ended::Stopped(stopped);
+            }
+        }
+        match (panicking, self.search.depth_max) {
+            (Some((_, state)), _) => Ended::Violated(Found { state, panics: true }),
+            (None, Some(limit)) if cut => Ended::Stopped(Stopped::Depth(limit)),
+            _ => Ended::Exhausted,
+        }
+    }
+
+    fn measure(&mut self) {
+        self.coverage.frontier = self.frontier.waiting();
+        (self.coverage.local_steps, self.coverage.handler_calls) = self.kernel.local_counts();
+        self.coverage.bytes =
+            self.kernel.bytes() + self.visited.bytes() + self.frontier.bytes() + self.rounds.bytes();
+    }
+
+    fn limit_reached(&self) -> Option<Stopped> {
+        let exceeds = |limit: &u64, value: u64| value >= *limit && self.coverage.frontier > 0;
+        if let Some(handler) = self.kernel.impure() {
+            return Some(Stopped::Impure(handler.to_string()));
+        }
+        let states = self.search.states_max.filter(|limit| exceeds(limit, self.coverage.states));
+        let bytes = self.search.bytes_max.filter(|limit| exceeds(limit, self.coverage.bytes));
+        states.map(Stopped::States).or(bytes.map(Stopped::Memory))
+    }
+}
+
+/// The way to a violation that breadth-first search has found: searches once more, now remembering where
+/// each state came from. A proof then costs no memory for it.
+fn way_to(kernel: &mut Kernel<'_>, search: &Search, found: Found) -> Schedule {
+    let unlimited = Search { states_max: None, bytes_max: None, ..search.clone() };
+    let mut run = Run::new(kernel, &unlimited, true);
+    let Ended::Violated(again) = run.search(&mut ()) else {
+        panic!("a bug in quorate: the second search finds no violation, the first found {found:?}");
+    };
+    let parents = std::mem::take(&mut run.rounds.parents);
+    kernel.schedule(&path(parents, again.state), again.panics)
+}
+
+/// The states on the way to one, from the start.
+fn path(mut parents: Vec<(State, State)>, to: State) -> Vec<State> {
+    parents.sort_unstable();
+    let mut path = vec![to];
+    while let Ok(at) = parents.binary_search_by_key(&path[path.len() - 1], |(state, _)| *state) {
+        path.push(parents[at].1);
+    }
+    path.reverse();
+    path
+}
+
+/// The verdict that a schedule shows, as replay confirms it.
+fn violated(model: &Model, search: &Search, mut schedule: Schedule) -> Verdict {
+    let confirm = |schedule: &Schedule| match replay(model, schedule) {
+        Ok((trace, Some(broken))) => (trace, broken),
+        Ok((_, None)) => panic!("a bug in quorate: replay finds nothing wrong with the counterexample"),
+        Err(error) => panic!("a bug in quorate: replay refuses the counterexample: {error}"),
+    };
+    let (mut trace, mut broken) = confirm(&schedule);
+    if search.order == Order::Depth {
+        schedule = minimise(model, schedule, &broken);
+        (trace, broken) = confirm(&schedule);
+    }
+    Verdict::Violated(Box::new(Violation { broken, trace }))
 }

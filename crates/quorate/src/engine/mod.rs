@@ -3,6 +3,9 @@
 //! Invariant: engines read no clock and print nothing. Limits and progress go through a [`Watch`].
 
 mod explore;
+mod frontier;
+mod round;
+mod visited;
 
 pub use explore::explore;
 

@@ -5,7 +5,7 @@ use std::any::TypeId;
 use std::fmt;
 use std::sync::Arc;
 
-use crate::protocol::{Content, ProcessId, Role, Value};
+use crate::protocol::{Content, ProcessId, Role, Value, catching};
 
 type ObserveFn = dyn Fn(&Value) -> Option<Value> + Send + Sync;
 
@@ -29,6 +29,10 @@ impl<O: Content> Observation<O> {
         self
     }
 }
+
+/// What is observed of a state for which the observation panics.
+#[derive(PartialEq, Eq, Hash, Debug)]
+struct ObservationPanicked(#[expect(dead_code, reason = "printed in traces")] String);
 
 /// When a property must hold.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -63,8 +67,8 @@ impl Property {
             moment,
             observes: observation.parts,
             holds: Arc::new(move |observed| {
-                let typed: Vec<&O> = observed.iter().map(|value| value.expect()).collect();
-                holds(&typed)
+                let typed: Option<Vec<&O>> = observed.iter().map(|value| value.get()).collect();
+                typed.is_some_and(|typed| holds(&typed))
             }),
         }
     }
@@ -83,14 +87,17 @@ impl Property {
         self.observes.iter().any(|(observed, _)| types.contains(observed))
     }
 
-    /// What it sees of a local state; `None` if it does not look at such processes.
+    /// What it sees of a local state; `None` if it does not look at such processes. An observation that
+    /// panics is seen as such, and breaks the property.
     pub fn observe(&self, state: &Value) -> Option<Value> {
-        self.observes.iter().find_map(|(_, observe)| observe(state))
+        let observe = || self.observes.iter().find_map(|(_, observe)| observe(state));
+        catching(observe).unwrap_or_else(|message| Some(Value::new(ObservationPanicked(message))))
     }
 
-    /// Does it hold for these observations, in the order of the processes that it looks at?
+    /// Does it hold for these observations, in the order of the processes that it looks at? A condition
+    /// that panics does not.
     pub fn holds(&self, observed: &[&Value]) -> bool {
-        (self.holds)(observed)
+        catching(|| (self.holds)(observed)).unwrap_or(false)
     }
 
     /// Does it hold in the system state with these local states? Says which observations broke it if not.

@@ -24,4 +24,5 @@ pub use role::{
 pub use system::{System, SystemError};
 pub use value::{Content, Value};
 
+pub(crate) use model::catching;
 pub(crate) use value::fold;

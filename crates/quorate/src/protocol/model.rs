@@ -116,8 +116,9 @@ impl QuorumSystem {
     pub fn contains(&self, senders: &[ProcessId]) -> bool {
         match self {
             QuorumSystem::Size { members, size } => {
-                let distinct = senders.windows(2).all(|pair| pair[0] < pair[1]);
-                distinct && senders.len() == *size && senders.iter().all(|sender| members.contains(sender))
+                senders.len() == *size
+                    && senders.iter().all(|sender| members.contains(sender))
+                    && senders.is_sorted_by(|a, b| a < b)
             }
             QuorumSystem::Listed(quorums) => quorums.iter().any(|quorum| quorum == senders),
         }
@@ -139,6 +140,20 @@ pub enum Trigger {
         /// Which sets of senders are quorums.
         QuorumSystem,
     ),
+}
+
+impl Trigger {
+    /// May messages of this sender be consumed?
+    pub(crate) fn listens_to(&self, sender: ProcessId) -> bool {
+        match self {
+            Trigger::Internal => false,
+            Trigger::Message(senders) => senders.as_ref().is_none_or(|senders| senders.contains(&sender)),
+            Trigger::Quorum(QuorumSystem::Size { members, .. }) => members.contains(&sender),
+            Trigger::Quorum(QuorumSystem::Listed(quorums)) => {
+                quorums.iter().any(|quorum| quorum.contains(&sender))
+            }
+        }
+    }
 }
 
 pub(crate) type KeysFn = dyn Fn(&Value, &[&Envelope]) -> Vec<Option<usize>> + Send + Sync;
@@ -279,24 +294,23 @@ impl Model {
         state: &Value,
         consumed: &[&Envelope],
     ) -> Result<bool, Panicked> {
-        let fits = match &self.process(process).transitions[transition].trigger {
+        let trigger = &self.process(process).transitions[transition].trigger;
+        if !consumed.iter().all(|message| trigger.listens_to(message.from)) {
+            return Ok(false);
+        }
+        // A selection that panics on a message panics as soon as the message is there.
+        let keys = self.keys(process, transition, state, consumed)?;
+        let together = keys.iter().all(|key| key.is_some() && *key == keys[0]);
+        let fits = match trigger {
             Trigger::Internal => consumed.is_empty(),
-            Trigger::Message(senders) => {
-                consumed.len() == 1
-                    && senders.as_ref().is_none_or(|senders| senders.contains(&consumed[0].from))
-            }
+            Trigger::Message(_) => consumed.len() == 1,
             Trigger::Quorum(quorums) => {
                 let mut senders: Vec<ProcessId> = consumed.iter().map(|message| message.from).collect();
                 senders.sort_unstable();
                 quorums.contains(&senders)
             }
         };
-        if !fits {
-            return Ok(false);
-        }
-        let keys = self.keys(process, transition, state, consumed)?;
-        let together = keys.iter().all(|key| key.is_some() && *key == keys[0]);
-        Ok(together && self.guard(process, transition, state, consumed)?)
+        Ok(together && fits && self.guard(process, transition, state, consumed)?)
     }
 
     /// Runs a transition once for every way of making its choices. The messages are shown to the handler

@@ -1,0 +1,86 @@
+//! Messages and bags of messages on their way, as numbers.
+
+use std::cmp::Ordering;
+use std::collections::HashMap;
+use std::ops::Range;
+use std::sync::Arc;
+
+use super::table::Interner;
+use crate::protocol::{Envelope, ProcessId, Sending};
+
+pub(super) type MessageId = u32;
+/// A bag of messages, sorted.
+pub(super) type SendsId = u32;
+
+/// No messages.
+pub(super) const NOTHING: SendsId = 0;
+
+/// Every message and every bag of messages that a step sent.
+pub(super) struct Mail {
+    messages: Interner<(ProcessId, Envelope)>,
+    bags: Interner<Arc<[MessageId]>>,
+    splits: HashMap<(SendsId, usize, usize), (SendsId, SendsId)>,
+}
+
+impl Mail {
+    pub(super) fn new() -> Self {
+        let mut bags = Interner::default();
+        assert_eq!(bags.number(Arc::from([])), NOTHING, "the empty bag comes first");
+        Mail { messages: Interner::default(), bags, splits: HashMap::new() }
+    }
+
+    pub(super) fn envelope(&self, message: MessageId) -> &Envelope {
+        &self.messages.value(message).1
+    }
+
+    pub(super) fn receiver(&self, message: MessageId) -> ProcessId {
+        self.messages.value(message).0
+    }
+
+    pub(super) fn messages_of(&self, sends: SendsId) -> &[MessageId] {
+        self.bags.value(sends)
+    }
+
+    /// By sender, then by content.
+    pub(super) fn content_order(&self, a: MessageId, b: MessageId) -> Ordering {
+        let (a, b) = (self.envelope(a), self.envelope(b));
+        a.from.cmp(&b.from).then_with(|| a.body.content_order(&b.body))
+    }
+
+    pub(super) fn send(&mut self, from: ProcessId, sends: &[Sending]) -> SendsId {
+        let messages = sends
+            .iter()
+            .map(|sending| self.messages.number((sending.to, Envelope { from, body: sending.body.clone() })));
+        let messages = messages.collect();
+        self.bag(messages)
+    }
+
+    fn bag(&mut self, mut messages: Vec<MessageId>) -> SendsId {
+        messages.sort_unstable();
+        self.bags.number(messages.into())
+    }
+
+    /// The messages for these processes, and the others.
+    pub(super) fn split(&mut self, sends: SendsId, processes: Range<usize>) -> (SendsId, SendsId) {
+        if sends == NOTHING {
+            return (NOTHING, NOTHING);
+        }
+        let key = (sends, processes.start, processes.end);
+        if let Some(&known) = self.splits.get(&key) {
+            return known;
+        }
+        let for_them = |message: &MessageId| processes.contains(&self.receiver(*message).index());
+        let (inside, outside) = self.messages_of(sends).iter().partition(|message| for_them(message));
+        let split = (self.bag(inside), self.bag(outside));
+        self.splits.insert(key, split);
+        split
+    }
+
+    pub(super) fn split_own(&mut self, sends: SendsId, own: ProcessId) -> (SendsId, SendsId) {
+        self.split(sends, own.index()..own.index() + 1)
+    }
+
+    pub(super) fn bytes(&self) -> u64 {
+        self.messages.bytes() + self.bags.bytes() + (self.splits.capacity() * 33) as u64
+    }
+}

@@ -1,0 +1,225 @@
+//! The kernel: global states and steps as integers.
+//!
+//! From: DESIGN 1 and ALGORITHMS 2, one level further. There, a process's steps and the effect of arriving
+//! messages on its configuration are memoized. Here the same is done for *groups* of processes: processes
+//! are the leaves of a binary tree, a state of an inner node is a pair of states of its children, and a
+//! node memoizes its steps and the effect of arriving messages exactly as a process does. A global state
+//! is then a pair of numbers, one for each half of the system; a global step is one entry of a half's list
+//! of steps and, if it sends to the other half, one look-up.
+//!
+//! PERF: `cargo xtask bench`, Paxos (3,3,1): docs/decisions/0002.
+//!
+//! Invariant: the numbers of a node name its reachable states one to one, so a pair of numbers *is* the
+//! global state, exactly.
+//! Held by: testkit/tests/agreement.rs, crates/quorate-zoo/tests/counts.rs.
+
+mod mail;
+mod process;
+mod purity;
+mod table;
+mod tree;
+mod views;
+
+use mail::{Mail, NOTHING};
+use process::ProcessGraph;
+use purity::Purity;
+use tree::Tree;
+pub(crate) use views::Judgement;
+use views::Views;
+
+use crate::protocol::{Model, ProcessId};
+use crate::verdict::{Schedule, ScheduledStep};
+
+/// A global state: the states of the two halves of the system.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub(crate) struct State {
+    pub(crate) left: u32,
+    pub(crate) right: u32,
+}
+
+/// Something that the kernel has not worked out yet.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Unknown {
+    Steps(Side, u32),
+    Arrival(Side, u32, u32),
+    Judgement(State),
+}
+
+/// A half of the system.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Side {
+    Left,
+    Right,
+}
+
+/// What is known of a model: everything a search needs, once it has been asked for.
+pub(crate) struct Kernel<'m> {
+    model: &'m Model,
+    mail: Mail,
+    processes: Vec<ProcessGraph>,
+    purity: Purity,
+    tree: Tree,
+    views: Views,
+}
+
+impl<'m> Kernel<'m> {
+    pub(crate) fn new(model: &'m Model) -> Self {
+        let processes: Vec<ProcessGraph> = model.ids().map(|id| ProcessGraph::new(model, id)).collect();
+        let tree = Tree::new(processes.len());
+        Kernel {
+            model,
+            mail: Mail::new(),
+            processes,
+            purity: Purity::new(model),
+            views: Views::new(model),
+            tree,
+        }
+    }
+
+    /// The state in which everything starts.
+    pub(crate) fn initial(&mut self) -> State {
+        let (left, right) = self.tree.initial();
+        State { left, right }
+    }
+
+    /// Calls `successor` for each step of a state and returns how many there are. If something is unknown
+    /// it says what; `successor` may have been called for some steps then.
+    #[inline]
+    pub(crate) fn expand(&self, state: State, mut successor: impl FnMut(State)) -> Result<usize, Unknown> {
+        let (left, right) = (self.tree.left(), self.tree.right());
+        let own = left.steps(state.left).ok_or(Unknown::Steps(Side::Left, state.left))?;
+        let theirs = right.steps(state.right).ok_or(Unknown::Steps(Side::Right, state.right))?;
+        for step in own {
+            let other = if step.sends == NOTHING {
+                state.right
+            } else {
+                right.arrival(state.right, step.sends).ok_or(Unknown::Arrival(
+                    Side::Right,
+                    state.right,
+                    step.sends,
+                ))?
+            };
+            successor(State { left: step.next, right: other });
+        }
+        for step in theirs {
+            let other = if step.sends == NOTHING {
+                state.left
+            } else {
+                left.arrival(state.left, step.sends).ok_or(Unknown::Arrival(
+                    Side::Left,
+                    state.left,
+                    step.sends,
+                ))?
+            };
+            successor(State { left: other, right: step.next });
+        }
+        Ok(own.len() + theirs.len())
+    }
+
+    /// What the properties say of a state whose steps are known.
+    #[inline]
+    pub(crate) fn judge(&self, state: State) -> Result<Judgement, Unknown> {
+        let (left, right) = (self.tree.left(), self.tree.right());
+        let judgement = self.views.judge(left.view(state.left), right.view(state.right));
+        let panics = left.panics(state.left) || right.panics(state.right);
+        judgement.map(|judgement| judgement.or_panics(panics)).ok_or(Unknown::Judgement(state))
+    }
+
+    /// Works out what was unknown. The only place from which handlers run.
+    pub(crate) fn learn(&mut self, unknown: Unknown) {
+        let mut workshop = tree::Workshop {
+            model: self.model,
+            mail: &mut self.mail,
+            processes: &mut self.processes,
+            purity: &mut self.purity,
+            views: &mut self.views,
+        };
+        match unknown {
+            Unknown::Steps(side, of) => self.tree.learn_steps(side, of, &mut workshop),
+            Unknown::Arrival(side, at, sends) => self.tree.learn_arrival(side, at, sends, &mut workshop),
+            Unknown::Judgement(state) => {
+                let configurations = self.tree.configurations(state.left, state.right);
+                let views = (self.tree.left().view(state.left), self.tree.right().view(state.right));
+                self.views.learn(self.model, &self.processes, &configurations, views);
+            }
+        }
+    }
+
+    /// The handler that was found to answer differently when asked twice.
+    pub(crate) fn impure(&self) -> Option<&str> {
+        self.purity.impure()
+    }
+
+    /// The search has ended: asks some handlers a last time.
+    pub(crate) fn conclude(&mut self) {
+        self.purity.conclude(self.model);
+    }
+
+    /// The names of the steps along a path of states, and of the panicking step after it if there is one.
+    pub(crate) fn schedule(&mut self, path: &[State], panics: bool) -> Schedule {
+        let mut schedule = Schedule::new();
+        for pair in path.windows(2) {
+            let (from, to) = (self.configurations(pair[0]), self.configurations(pair[1]));
+            schedule.push(self.step_between(&from, Some(&to)).expect("a path follows steps"));
+        }
+        if panics && let Some(last) = path.last() {
+            let from = self.configurations(*last);
+            schedule.push(self.step_between(&from, None).expect("the last state has a panicking step"));
+        }
+        schedule
+    }
+
+    fn configurations(&self, state: State) -> Vec<u32> {
+        self.tree.configurations(state.left, state.right)
+    }
+
+    /// The first step that leads from one state to another, or that panics.
+    fn step_between(&mut self, from: &[u32], to: Option<&[u32]>) -> Option<ScheduledStep> {
+        for process in self.model.ids() {
+            let at = process.index();
+            let steps = self.processes[at].steps(from[at], self.model, &mut self.mail, &mut self.purity);
+            for step in steps {
+                let fits = match (step.leads, to) {
+                    (None, None) => true,
+                    (Some((next, sends)), Some(to)) => self.leads(from, process, next, sends) == to,
+                    _ => false,
+                };
+                if fits {
+                    let consumed = step.consumed.iter().map(|message| self.mail.envelope(*message).clone());
+                    return Some(ScheduledStep {
+                        process,
+                        transition: step.transition,
+                        consumed: consumed.collect(),
+                        choices: step.choices,
+                    });
+                }
+            }
+        }
+        None
+    }
+
+    fn leads(&mut self, from: &[u32], process: ProcessId, next: u32, sends: u32) -> Vec<u32> {
+        let mut to = from.to_vec();
+        to[process.index()] = next;
+        for (at, configuration) in to.iter_mut().enumerate() {
+            let (arriving, _) = self.mail.split_own(sends, ProcessId::new(at));
+            if arriving != NOTHING {
+                *configuration = self.processes[at].arrive(*configuration, arriving, &self.mail);
+            }
+        }
+        to
+    }
+
+    /// Distinct local steps and runs of handlers so far.
+    pub(crate) fn local_counts(&self) -> (u64, u64) {
+        let steps = self.processes.iter().map(|process| process.local_steps).sum();
+        let calls = self.processes.iter().map(|process| process.handler_calls).sum();
+        (steps, calls)
+    }
+
+    /// Bytes in the tables.
+    pub(crate) fn bytes(&self) -> u64 {
+        let processes: u64 = self.processes.iter().map(ProcessGraph::bytes).sum();
+        processes + self.mail.bytes() + self.tree.bytes() + self.views.bytes()
+    }
+}

@@ -1,0 +1,298 @@
+//! The composition tree: groups of processes that behave like one process.
+//!
+//! A node's state is a pair of its children's states. Its steps are its children's steps, with the messages
+//! between the children delivered; what remains of the sends leaves the node. Both that and the effect of
+//! messages that arrive are memoized, so the work at a node is done once for each of its states, not once
+//! for each global state that contains it.
+
+use std::ops::Range;
+
+use super::Side;
+use super::mail::{Mail, NOTHING, SendsId};
+use super::process::ProcessGraph;
+use super::purity::Purity;
+use super::table::PairMap;
+use super::views::{ViewId, Views};
+use crate::protocol::{Model, ProcessId};
+
+/// A step of a node: its next state, and the messages that leave it.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct Step {
+    pub(crate) next: u32,
+    pub(crate) sends: SendsId,
+}
+
+/// A node of the tree, with what is known of its states.
+pub(crate) struct Half {
+    kind: Kind,
+    /// Where the steps of a state begin and end in `steps`; begins at `u32::MAX` while unknown.
+    spans: Vec<(u32, u32)>,
+    steps: Vec<Step>,
+    arrivals: PairMap,
+    views: Vec<ViewId>,
+    /// The states in which some step panics.
+    panicking: Vec<u32>,
+}
+
+enum Kind {
+    /// Nobody: the other half of a system of one.
+    Nobody,
+    /// One process; its states are its configurations.
+    Process(ProcessId),
+    /// Two nodes side by side.
+    Pair { children: Box<(Half, Half)>, states: Vec<(u32, u32)>, numbers: PairMap, left: Range<usize> },
+}
+
+/// What a node needs to work something out.
+pub(super) struct Workshop<'a, 'm> {
+    pub(super) model: &'m Model,
+    pub(super) mail: &'a mut Mail,
+    pub(super) processes: &'a mut [ProcessGraph],
+    pub(super) purity: &'a mut Purity,
+    pub(super) views: &'a mut Views,
+}
+
+const UNKNOWN: (u32, u32) = (u32::MAX, u32::MAX);
+
+impl Half {
+    fn new(processes: Range<usize>) -> Self {
+        let kind = match processes.len() {
+            0 => Kind::Nobody,
+            1 => Kind::Process(ProcessId::new(processes.start)),
+            count => {
+                let middle = processes.start + count / 2;
+                let children = (Half::new(processes.start..middle), Half::new(middle..processes.end));
+                let mut numbers = PairMap::default();
+                numbers.insert(0, 0, 0);
+                let left = processes.start..middle;
+                Kind::Pair { children: Box::new(children), states: vec![(0, 0)], numbers, left }
+            }
+        };
+        Half {
+            kind,
+            spans: Vec::new(),
+            steps: Vec::new(),
+            arrivals: PairMap::default(),
+            views: Vec::new(),
+            panicking: Vec::new(),
+        }
+    }
+
+    /// The steps of a state, if they are known.
+    #[inline]
+    pub(crate) fn steps(&self, state: u32) -> Option<&[Step]> {
+        let (start, end) = *self.spans.get(state as usize)?;
+        self.steps.get(start as usize..end as usize)
+    }
+
+    /// The state after messages have arrived, if it is known.
+    #[inline]
+    pub(crate) fn arrival(&self, state: u32, sends: SendsId) -> Option<u32> {
+        self.arrivals.get(state, sends)
+    }
+
+    /// What the properties see of a state whose steps are known.
+    #[inline]
+    pub(crate) fn view(&self, state: u32) -> ViewId {
+        self.views[state as usize]
+    }
+
+    /// Does some step of this state panic?
+    #[inline]
+    pub(crate) fn panics(&self, state: u32) -> bool {
+        !self.panicking.is_empty() && self.panicking.contains(&state)
+    }
+
+    fn learn_steps(&mut self, state: u32, workshop: &mut Workshop<'_, '_>) {
+        if self.steps(state).is_some() {
+            return;
+        }
+        let start = self.steps.len();
+        let (view, panics) = match &mut self.kind {
+            Kind::Nobody => (workshop.views.nobody(), false),
+            Kind::Process(process) => {
+                let graph = &mut workshop.processes[process.index()];
+                let steps = graph.steps(state, workshop.model, workshop.mail, workshop.purity);
+                let leading = steps.iter().filter_map(|step| step.leads);
+                self.steps.extend(leading.map(|(next, sends)| Step { next, sends }));
+                let local = graph.local_value(graph.local(state));
+                (
+                    workshop.views.of_local(workshop.model, local),
+                    steps.iter().any(|step| step.leads.is_none()),
+                )
+            }
+            Kind::Pair { children, states, .. } => {
+                let (left, right) = states[state as usize];
+                children.0.learn_steps(left, workshop);
+                children.1.learn_steps(right, workshop);
+                let view = workshop.views.of_pair(children.0.view(left), children.1.view(right));
+                let panics = children.0.panics(left) || children.1.panics(right);
+                self.compose_steps(state, workshop);
+                (view, panics)
+            }
+        };
+        let end = u32::try_from(self.steps.len()).expect("fewer than 2^32 memoized steps");
+        #[expect(clippy::cast_possible_truncation, reason = "not after the end")]
+        let span = (start as u32, end);
+        let at = state as usize;
+        if self.spans.len() <= at {
+            self.spans.resize(at + 1, UNKNOWN);
+            self.views.resize(at + 1, 0);
+        }
+        self.spans[at] = span;
+        self.views[at] = view;
+        if panics {
+            self.panicking.push(state);
+        }
+    }
+
+    /// The steps of a pair: each child's, with what it sends to the other child delivered.
+    fn compose_steps(&mut self, state: u32, workshop: &mut Workshop<'_, '_>) {
+        let Kind::Pair { children, states, numbers, left: left_range } = &mut self.kind else { return };
+        let (left, right) = states[state as usize];
+        let mut number = |left: u32, right: u32| number_of(states, numbers, left, right);
+        let (one, two) = &mut **children;
+        for at in 0..one.steps(left).map_or(0, <[Step]>::len) {
+            let step = one.steps(left).expect("learnt above")[at];
+            let (_, out) = workshop.mail.split(step.sends, left_range.clone());
+            let (inside, outside) = workshop.mail.split(out, two.range());
+            let other = two.learn_arrival(right, inside, workshop);
+            self.steps.push(Step { next: number(step.next, other), sends: outside });
+        }
+        for at in 0..two.steps(right).map_or(0, <[Step]>::len) {
+            let step = two.steps(right).expect("learnt above")[at];
+            let (inside, outside) = workshop.mail.split(step.sends, left_range.clone());
+            let other = one.learn_arrival(left, inside, workshop);
+            self.steps.push(Step { next: number(other, step.next), sends: outside });
+        }
+    }
+
+    fn range(&self) -> Range<usize> {
+        match &self.kind {
+            Kind::Nobody => 0..0,
+            Kind::Process(process) => process.index()..process.index() + 1,
+            Kind::Pair { children, left, .. } => left.start..children.1.range().end,
+        }
+    }
+
+    /// The state after messages have arrived, all of them for this node.
+    fn learn_arrival(&mut self, state: u32, sends: SendsId, workshop: &mut Workshop<'_, '_>) -> u32 {
+        if sends == NOTHING {
+            return state;
+        }
+        if let Some(known) = self.arrival(state, sends) {
+            return known;
+        }
+        let arrived = match &mut self.kind {
+            Kind::Nobody => unreachable!("nobody receives nothing"),
+            Kind::Process(process) => workshop.processes[process.index()].arrive(state, sends, workshop.mail),
+            Kind::Pair { children, states, numbers, left } => {
+                let (for_left, for_right) = workshop.mail.split(sends, left.clone());
+                let (one, two) = states[state as usize];
+                let one = children.0.learn_arrival(one, for_left, workshop);
+                let two = children.1.learn_arrival(two, for_right, workshop);
+                number_of(states, numbers, one, two)
+            }
+        };
+        self.arrivals.insert(state, sends, arrived);
+        arrived
+    }
+
+    fn configurations(&self, state: u32, found: &mut Vec<u32>) {
+        match &self.kind {
+            Kind::Nobody => {}
+            Kind::Process(_) => found.push(state),
+            Kind::Pair { children, states, .. } => {
+                let (left, right) = states[state as usize];
+                children.0.configurations(left, found);
+                children.1.configurations(right, found);
+            }
+        }
+    }
+
+    fn bytes(&self) -> u64 {
+        let own = self.spans.capacity() * size_of::<(u32, u32)>()
+            + self.steps.capacity() * size_of::<Step>()
+            + self.views.capacity() * size_of::<ViewId>();
+        let below = match &self.kind {
+            Kind::Nobody | Kind::Process(_) => 0,
+            Kind::Pair { children, states, numbers, .. } => {
+                (states.capacity() * size_of::<(u32, u32)>()) as u64
+                    + numbers.bytes()
+                    + children.0.bytes()
+                    + children.1.bytes()
+            }
+        };
+        own as u64 + self.arrivals.bytes() + below
+    }
+}
+
+fn number_of(states: &mut Vec<(u32, u32)>, numbers: &mut PairMap, left: u32, right: u32) -> u32 {
+    if let Some(known) = numbers.get(left, right) {
+        return known;
+    }
+    let number = u32::try_from(states.len()).expect("fewer than 2^32 states of a half");
+    states.push((left, right));
+    numbers.insert(left, right, number);
+    number
+}
+
+/// The whole system: its two halves.
+pub(super) struct Tree {
+    left: Half,
+    right: Half,
+}
+
+impl Tree {
+    pub(super) fn new(processes: usize) -> Self {
+        let middle = processes.div_ceil(2);
+        Tree { left: Half::new(0..middle), right: Half::new(middle..processes) }
+    }
+
+    pub(super) fn left(&self) -> &Half {
+        &self.left
+    }
+
+    pub(super) fn right(&self) -> &Half {
+        &self.right
+    }
+
+    /// The initial states of the halves: in every node, the first state there is.
+    #[expect(clippy::unused_self, reason = "the tree decides what its initial state is")]
+    pub(super) fn initial(&self) -> (u32, u32) {
+        (0, 0)
+    }
+
+    fn side(&mut self, side: Side) -> &mut Half {
+        match side {
+            Side::Left => &mut self.left,
+            Side::Right => &mut self.right,
+        }
+    }
+
+    pub(super) fn learn_steps(&mut self, side: Side, of: u32, workshop: &mut Workshop<'_, '_>) {
+        self.side(side).learn_steps(of, workshop);
+    }
+
+    pub(super) fn learn_arrival(
+        &mut self,
+        side: Side,
+        at: u32,
+        sends: SendsId,
+        workshop: &mut Workshop<'_, '_>,
+    ) {
+        self.side(side).learn_arrival(at, sends, workshop);
+    }
+
+    /// The configurations of the processes, in order.
+    pub(super) fn configurations(&self, left: u32, right: u32) -> Vec<u32> {
+        let mut found = Vec::new();
+        self.left.configurations(left, &mut found);
+        self.right.configurations(right, &mut found);
+        found
+    }
+
+    pub(super) fn bytes(&self) -> u64 {
+        self.left.bytes() + self.right.bytes()
+    }
+}
