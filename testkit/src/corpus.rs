@@ -6,11 +6,11 @@ use std::ops::Range;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 /// The naive checker gives up on a protocol with more states, and the tests skip it.
-pub const STATES_MAX: usize = 20_000;
+pub const STATES_MAX: usize = 8_000;
 
 /// The seeds to go through.
 pub fn seeds() -> Range<u64> {
-    let Ok(text) = std::env::var("QUORATE_SEEDS") else { return 0..2_600 };
+    let Ok(text) = std::env::var("QUORATE_SEEDS") else { return 0..2_200 };
     let range = text.split_once("..").and_then(|(from, to)| Some(from.parse().ok()?..to.parse().ok()?));
     range.unwrap_or_else(|| panic!("QUORATE_SEEDS is '{text}': expected a range such as 50000..60000"))
 }

@@ -2,9 +2,9 @@
 //!
 //! Known: two processes of different roles can be in equal local states and yet behave differently, as
 //! they can in a protocol written by hand: the table is no part of the local state.
-//! Invariant: in a protocol without cycles every step moves a process on to a later place, or consumes
-//! without sending when it is at its last; otherwise a message is sent in exchange for one that was
-//! consumed or for a part of the sender's budget. Either way the reachable states are finite.
+//! Invariant: a message is sent in exchange for one that was consumed or for a part of the sender's budget,
+//! so the reachable states are finite. In a protocol without cycles every step moves a process on to a later
+//! place, or consumes without sending when it is at its last.
 //! Held by: tests/corpus.rs.
 
 use std::fmt;
@@ -356,7 +356,7 @@ impl Table {
             };
             let note = Note { kind: send.kind, round: round % self.rounds };
             for _ in 0..send.copies {
-                self.send(send.to, note, received, &mut consumed, &mut local.budget, out);
+                Table::send(send.to, note, received, &mut consumed, &mut local.budget, out);
             }
         }
         if rule.emits {
@@ -366,7 +366,6 @@ impl Table {
 
     /// Sends a message if what was consumed or what is left of the budget pays for it.
     fn send(
-        &self,
         to: To,
         note: Note,
         received: &[Received<'_, Note>],
@@ -380,15 +379,11 @@ impl Table {
             To::Me => vec![out.me()],
             To::Senders => received.iter().map(|note| note.from).collect(),
         };
-        if self.cyclic {
-            let free = receivers.len().min(*consumed);
-            let owed = receivers.len() - free;
-            let Some(left) = u8::try_from(owed).ok().and_then(|owed| budget.checked_sub(owed)) else {
-                return;
-            };
-            *consumed -= free;
-            *budget = left;
-        }
+        let free = receivers.len().min(*consumed);
+        let owed = receivers.len() - free;
+        let Some(left) = u8::try_from(owed).ok().and_then(|owed| budget.checked_sub(owed)) else { return };
+        *consumed -= free;
+        *budget = left;
         match to {
             To::Role(role) => out.send_all(ROLES[role], note),
             _ => receivers.into_iter().for_each(|receiver| out.send(receiver, note)),

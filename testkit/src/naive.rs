@@ -221,12 +221,16 @@ fn steps(model: &Model, state: &State, messages: &[Envelope], semantics: Semanti
     for process in model.ids() {
         let local = &state.locals[process.index()];
         for (transition, declared) in model.process(process).transitions().iter().enumerate() {
-            let sizes = match declared.trigger() {
+            let mut sizes = match declared.trigger() {
                 Trigger::Internal => BTreeSet::from([0]),
                 Trigger::Message(_) => BTreeSet::from([1]),
                 Trigger::Quorum(QuorumSystem::Size { size, .. }) => BTreeSet::from([*size]),
                 Trigger::Quorum(QuorumSystem::Listed(quorums)) => quorums.iter().map(Vec::len).collect(),
             };
+            if matches!(declared.trigger(), Trigger::Quorum(_)) {
+                // One message may be too few to act on, but it is enough for the selection to panic.
+                sizes.insert(1);
+            }
             let mut offered = Vec::new();
             for bag in sizes.iter().flat_map(|&size| sub_bags(&state.inboxes[process.index()], size)) {
                 let consumed: Vec<&Envelope> = bag.iter().map(|&message| &messages[message]).collect();

@@ -193,12 +193,11 @@ impl Generator {
             .map(|index| Local {
                 place: if self.random.chance(15) { self.random.below(places) } else { 0 },
                 heard: if self.random.chance(15) { self.random.below(HEARD_MAX) } else { 0 },
-                budget: if !self.cyclic {
-                    0
-                } else if role == 0 && index == 0 {
-                    2 + self.random.below(2)
-                } else {
-                    self.random.below(3)
+                budget: match (self.cyclic, role == 0 && index == 0) {
+                    (true, true) => 2 + self.random.below(2),
+                    (true, false) => self.random.below(3),
+                    (false, true) => 2 + self.random.below(4),
+                    (false, false) => self.random.below(3),
                 },
             })
             .collect();
