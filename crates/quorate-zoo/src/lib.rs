@@ -3,9 +3,19 @@
 
 use quorate::Protocol;
 
+mod accumulator;
+mod dining_philosophers;
 mod paxos;
+mod tree;
+mod two_phase_commit;
 
 /// Every protocol, in the order of the list.
 pub fn protocols() -> Vec<Protocol> {
-    vec![paxos::protocol()]
+    vec![
+        paxos::protocol(),
+        tree::protocol(),
+        two_phase_commit::protocol(),
+        accumulator::protocol(),
+        dining_philosophers::protocol(),
+    ]
 }

@@ -7,9 +7,9 @@
 //! the frontier has been judged, and all its successors are in the visited set.
 //! Held by: testkit/tests/agreement.rs, crates/quorate-zoo/tests/counts.rs.
 
-use super::frontier::{Block, Frontier};
+use super::frontier::{Batch, Frontier};
 use super::round::Rounds;
-use super::visited::{Mixed, VisitedSet};
+use super::visited::VisitedSet;
 use super::{Order, Search, Watch};
 use crate::kernel::{Kernel, State};
 use crate::protocol::Model;
@@ -21,7 +21,7 @@ pub fn explore(model: &Model, search: &Search, watch: &mut dyn Watch) -> Report 
     // Depth-first search is for finding violations, so it remembers the way from the start.
     let mut run = Run::new(&mut kernel, search, search.order == Order::Depth);
     let ended = run.search(watch);
-    let (coverage, missed) = (run.coverage, run.visited.missed_probability(run.coverage.states));
+    let (coverage, missed) = (run.coverage, run.visited.missed_probability());
     let parents = std::mem::take(&mut run.rounds.parents);
     kernel.conclude();
     let verdict = match (kernel.impure(), ended) {
@@ -68,8 +68,7 @@ impl<'r, 'm> Run<'r, 'm> {
     fn new(kernel: &'r mut Kernel<'m>, search: &'r Search, recording: bool) -> Self {
         let initial = kernel.initial();
         let mut visited = VisitedSet::new(search.visited);
-        let mixed = Mixed::new(initial);
-        visited.tables[mixed.table()].insert_all(&[mixed], |_| {});
+        visited.insert(initial);
         let frontier = Frontier::new(search.order, initial);
         let rounds = Rounds::new(search.threads, recording);
         let coverage = Coverage { states: 1, frontier: 1, ..Coverage::default() };
@@ -79,7 +78,7 @@ impl<'r, 'm> Run<'r, 'm> {
     fn search(&mut self, watch: &mut dyn Watch) -> Ended {
         let mut panicking: Option<(u32, State)> = None;
         let mut cut = false;
-        while let Some(Block { depth, states }) = self.frontier.take() {
+        while let Some(Batch { depth, states }) = self.frontier.take() {
             // A panic is one step further than its state: states as near as that may violate by themselves.
             if let Some((at, state)) =
                 panicking.filter(|(at, _)| depth > *at || self.search.order == Order::Depth)
@@ -92,7 +91,7 @@ impl<'r, 'm> Run<'r, 'm> {
             for unknown in expanded.unknown {
                 self.kernel.learn(unknown);
             }
-            self.frontier.put_back(Block { depth, states: expanded.postponed });
+            self.frontier.put_back(Batch { depth, states: expanded.postponed });
             self.coverage.transitions += expanded.transitions;
             self.coverage.terminal_states += expanded.terminal;
             if let Some(state) = expanded.violating {
@@ -102,9 +101,9 @@ impl<'r, 'm> Run<'r, 'm> {
             if self.search.depth_max.is_some_and(|limit| depth >= limit) {
                 cut |= expanded.transitions > 0;
             } else {
-                let waiting = self.frontier.waiting();
-                self.frontier.push(depth + 1, self.rounds.insert(&mut self.visited));
-                self.coverage.states += self.frontier.waiting() - waiting;
+                let new = self.rounds.insert(&mut self.visited);
+                self.coverage.states += new.iter().map(|states| states.len() as u64).sum::<u64>();
+                self.frontier.push(depth, new);
             }
             self.measure();
             if let Some(stopped) = self.limit_reached().or_else(|| watch.round(&self.coverage)) {

@@ -1,83 +1,113 @@
-//! The states that wait to be expanded, in blocks of equal depth. Whether the oldest or the newest block
-//! comes next is all that tells breadth-first from depth-first search.
-
-use std::collections::VecDeque;
+//! The states that wait to be expanded. Which of them come next is all that tells breadth-first from
+//! depth-first search.
 
 use super::Order;
+use super::visited::TABLES;
 use crate::kernel::State;
 
 /// States that are equally far from the start, on the way on which they were found.
-pub(super) struct Block {
+pub(super) struct Batch {
     pub(super) depth: u32,
     pub(super) states: Vec<State>,
 }
 
+/// Breadth-first: how many states are expanded together. Large batches make the tables of the visited set
+/// stay in the cache while their share of the successors is looked up.
+const BREADTH: usize = 128 * 1024;
+/// Depth-first: newest first means little if the batch is large.
+const DEPTH: usize = 256;
+
 pub(super) struct Frontier {
-    order: Order,
-    blocks: VecDeque<Block>,
     waiting: u64,
+    kind: Kind,
+}
+
+enum Kind {
+    /// The level being expanded, and the next one by the tables of the visited set: states of one table
+    /// have much in common, so expanding them together keeps the kernel's tables in the cache.
+    Breadth {
+        depth: u32,
+        level: Vec<Vec<State>>,
+        next: Vec<Vec<State>>,
+    },
+    Depth(Vec<Batch>),
 }
 
 impl Frontier {
     pub(super) fn new(order: Order, initial: State) -> Self {
-        let mut frontier = Frontier { order, blocks: VecDeque::new(), waiting: 0 };
-        frontier.push(0, [initial]);
-        frontier
-    }
-
-    /// How many states are expanded together. Newest first means little if the batch is large.
-    fn batch(&self) -> usize {
-        match self.order {
-            Order::Breadth => 16 * 1024,
-            Order::Depth => 256,
-        }
-    }
-
-    /// Adds states to come after (breadth) or before (depth) all others.
-    pub(super) fn push(&mut self, depth: u32, states: impl IntoIterator<Item = State>) {
-        let batch = self.batch();
-        let joins = |last: &&mut Block| last.depth == depth && last.states.len() < batch;
-        let mut block = match self.blocks.back_mut().filter(joins) {
-            Some(_) => self.blocks.pop_back().expect("there is a last block"),
-            None => Block { depth, states: Vec::new() },
+        let initial = vec![initial];
+        let kind = match order {
+            Order::Breadth => {
+                Kind::Breadth { depth: 0, level: vec![initial], next: vec![Vec::new(); TABLES] }
+            }
+            Order::Depth => Kind::Depth(vec![Batch { depth: 0, states: initial }]),
         };
-        let before = block.states.len();
-        block.states.extend(states);
-        self.waiting += (block.states.len() - before) as u64;
-        if !block.states.is_empty() {
-            self.blocks.push_back(block);
+        Frontier { waiting: 1, kind }
+    }
+
+    /// Adds what was reached from states of a depth: new states, by table.
+    pub(super) fn push(&mut self, from_depth: u32, by_table: Vec<Vec<State>>) {
+        self.waiting += by_table.iter().map(|states| states.len() as u64).sum::<u64>();
+        match &mut self.kind {
+            Kind::Breadth { next, .. } => {
+                for (waiting, new) in next.iter_mut().zip(by_table) {
+                    waiting.extend(new);
+                }
+            }
+            Kind::Depth(stack) => {
+                let states: Vec<State> = by_table.into_iter().flatten().collect();
+                if !states.is_empty() {
+                    stack.push(Batch { depth: from_depth + 1, states });
+                }
+            }
         }
     }
 
     /// Puts back states that could not be expanded yet: they come next.
-    pub(super) fn put_back(&mut self, block: Block) {
-        self.waiting += block.states.len() as u64;
-        if block.states.is_empty() {
+    pub(super) fn put_back(&mut self, batch: Batch) {
+        if batch.states.is_empty() {
             return;
         }
-        match self.order {
-            Order::Breadth => self.blocks.push_front(block),
-            Order::Depth => self.blocks.push_back(block),
+        self.waiting += batch.states.len() as u64;
+        match &mut self.kind {
+            Kind::Breadth { level, .. } => level.push(batch.states),
+            Kind::Depth(stack) => stack.push(batch),
         }
     }
 
     /// The next states to expand.
-    pub(super) fn take(&mut self) -> Option<Block> {
-        let batch = self.batch();
-        let mut block = match self.order {
-            Order::Breadth => self.blocks.pop_front()?,
-            Order::Depth => self.blocks.pop_back()?,
-        };
-        if block.states.len() > batch {
-            let rest = block.states.split_off(batch);
-            let rest = Block { depth: block.depth, states: rest };
-            match self.order {
-                Order::Breadth => self.blocks.push_front(rest),
-                Order::Depth => self.blocks.push_back(rest),
+    pub(super) fn take(&mut self) -> Option<Batch> {
+        let batch = match &mut self.kind {
+            Kind::Breadth { depth, level, next } => {
+                if level.is_empty() {
+                    *depth += 1;
+                    level.extend(
+                        next.iter_mut().rev().map(std::mem::take).filter(|states| !states.is_empty()),
+                    );
+                }
+                let mut states = level.pop()?;
+                while states.len() < BREADTH
+                    && let Some(more) = level.pop()
+                {
+                    states.extend(more);
+                }
+                if states.len() > BREADTH {
+                    level.push(states.split_off(BREADTH));
+                }
+                Batch { depth: *depth, states }
             }
-        }
-        self.waiting -= block.states.len() as u64;
-        Some(block)
+            Kind::Depth(stack) => {
+                let mut top = stack.pop()?;
+                let (depth, rest) = (top.depth, top.states.len().saturating_sub(DEPTH));
+                let states = top.states.split_off(rest);
+                if rest > 0 {
+                    stack.push(top);
+                }
+                Batch { depth, states }
+            }
+        };
+        self.waiting -= batch.states.len() as u64;
+        Some(batch)
     }
 
     pub(super) fn waiting(&self) -> u64 {
@@ -85,6 +115,10 @@ impl Frontier {
     }
 
     pub(super) fn bytes(&self) -> u64 {
-        self.blocks.iter().map(|block| (block.states.capacity() * size_of::<State>()) as u64).sum()
+        let states: usize = match &self.kind {
+            Kind::Breadth { level, next, .. } => level.iter().chain(next).map(Vec::capacity).sum(),
+            Kind::Depth(stack) => stack.iter().map(|batch| batch.states.capacity()).sum(),
+        };
+        (states * size_of::<State>()) as u64
     }
 }

@@ -5,13 +5,20 @@
 //! numbers from all buffers, in the order of the chunks. Which thread does what changes nothing, not even
 //! the order of the new states, so a search is the same for every number of threads.
 
+use std::ops::Range;
+
 use rayon::ThreadPool;
 use rayon::prelude::*;
 
-use super::visited::{Mixed, TABLES, VisitedSet};
+use super::visited::{Mixed, TABLES, VisitedSet, table_of};
 use crate::kernel::{Kernel, State, Unknown};
 
-const CHUNK: usize = 256;
+const CHUNK: usize = 2048;
+
+/// How many tasks a thread takes at least: all of them where there is too little work to share.
+fn at_least(work: usize) -> usize {
+    if work < CHUNK { usize::MAX } else { 1 }
+}
 
 /// What came of expanding a batch, added up.
 #[derive(Default)]
@@ -34,13 +41,23 @@ pub(super) struct Rounds {
     pub(super) parents: Vec<(State, State)>,
 }
 
+/// The successors of a chunk of states, ordered by table.
 #[derive(Default)]
 struct Chunk {
-    successors: Vec<Vec<Mixed>>,
+    successors: Vec<Mixed>,
     /// The state that each successor was reached from, when recording.
-    origins: Vec<Vec<State>>,
-    scratch: Vec<State>,
+    origins: Vec<State>,
+    /// Where the successors of each table begin, and where the last ones end.
+    starts: Vec<u32>,
     expanded: Expanded,
+}
+
+/// Successors in the order in which they are found, with the state that each was reached from when
+/// recording.
+#[derive(Default)]
+struct Scratch {
+    successors: Vec<State>,
+    origins: Vec<State>,
 }
 
 impl Rounds {
@@ -58,10 +75,10 @@ impl Rounds {
         }
         let (recording, chunks) = (self.recording, &mut self.chunks);
         self.pool.install(|| {
-            let used = chunks.par_iter_mut().enumerate();
-            used.for_each(|(at, chunk)| {
+            let tasks = chunks.par_iter_mut().enumerate().with_min_len(at_least(states.len()));
+            tasks.for_each_init(Scratch::default, |scratch, (at, chunk)| {
                 let states = states.chunks(CHUNK).nth(at).unwrap_or_default();
-                chunk.expand(kernel, states, recording);
+                chunk.expand(kernel, states, scratch, recording);
             });
         });
         let mut sum = Expanded::default();
@@ -71,36 +88,38 @@ impl Rounds {
         sum
     }
 
-    /// Puts the successors into the visited set and returns those that are new.
-    pub(super) fn insert(&mut self, visited: &mut VisitedSet) -> impl Iterator<Item = State> + use<> {
+    /// Puts the successors into the visited set and returns those that are new, by table.
+    pub(super) fn insert(&mut self, visited: &mut VisitedSet) -> Vec<Vec<State>> {
         let (recording, chunks) = (self.recording, &self.chunks);
-        let new: Vec<(Vec<State>, Vec<(State, State)>)> = self.pool.install(|| {
+        let successors = chunks.iter().map(|chunk| chunk.successors.len()).sum();
+        let (new, parents): (Vec<_>, Vec<_>) = self.pool.install(|| {
             let tables = visited.tables.par_iter_mut().enumerate();
             tables
+                .with_min_len(at_least(successors))
                 .map(|(at, table)| {
                     let (mut new, mut parents) = (Vec::new(), Vec::new());
                     for chunk in chunks {
-                        let Some(numbers) = chunk.successors.get(at) else { continue };
-                        table.insert_all(numbers, |position| {
-                            let state = numbers[position].state();
+                        let share = chunk.share(at);
+                        table.insert_all(&chunk.successors[share.clone()], |position| {
+                            let state = chunk.successors[share.start + position].state();
                             new.push(state);
                             if recording {
-                                parents.push((state, chunk.origins[at][position]));
+                                parents.push((state, chunk.origins[share.start + position]));
                             }
                         });
                     }
                     (new, parents)
                 })
-                .collect()
+                .unzip()
         });
-        self.parents.extend(new.iter().flat_map(|(_, parents)| parents));
-        new.into_iter().flat_map(|(new, _)| new)
+        self.parents.extend(parents.into_iter().flatten());
+        new
     }
 
     pub(super) fn bytes(&self) -> u64 {
-        let chunk = |chunk: &Chunk| -> usize {
-            chunk.successors.iter().map(|buffer| buffer.capacity() * size_of::<Mixed>()).sum::<usize>()
-                + chunk.origins.iter().map(|buffer| buffer.capacity() * size_of::<State>()).sum::<usize>()
+        let chunk = |chunk: &Chunk| {
+            (chunk.successors.capacity() + chunk.origins.capacity()) * size_of::<State>()
+                + chunk.starts.capacity() * size_of::<u32>()
         };
         let buffers: usize = self.chunks.iter().map(chunk).sum();
         (buffers + self.parents.capacity() * size_of::<(State, State)>()) as u64
@@ -108,31 +127,32 @@ impl Rounds {
 }
 
 impl Chunk {
-    fn expand(&mut self, kernel: &Kernel<'_>, states: &[State], recording: bool) {
-        self.successors.resize_with(TABLES, Vec::new);
-        self.origins.resize_with(TABLES, Vec::new);
-        self.successors.iter_mut().for_each(Vec::clear);
-        self.origins.iter_mut().for_each(Vec::clear);
+    fn expand(&mut self, kernel: &Kernel<'_>, states: &[State], scratch: &mut Scratch, recording: bool) {
+        scratch.successors.clear();
+        scratch.origins.clear();
         for &state in states {
-            if let Err(unknown) = self.expand_one(kernel, state, recording) {
+            let before = scratch.successors.len();
+            if let Err(unknown) = self.expand_one(kernel, state, &mut scratch.successors) {
+                scratch.successors.truncate(before);
                 self.expanded.unknown.push(unknown);
                 self.expanded.postponed.push(state);
             }
+            if recording {
+                scratch.origins.resize(scratch.successors.len(), state);
+            }
         }
+        self.order_by_table(scratch, recording);
     }
 
     #[inline]
-    fn expand_one(&mut self, kernel: &Kernel<'_>, state: State, recording: bool) -> Result<(), Unknown> {
-        self.scratch.clear();
-        let steps = kernel.expand(state, |successor| self.scratch.push(successor))?;
+    fn expand_one(
+        &mut self,
+        kernel: &Kernel<'_>,
+        state: State,
+        successors: &mut Vec<State>,
+    ) -> Result<(), Unknown> {
+        let steps = kernel.expand(state, |successor| successors.push(successor))?;
         let judgement = kernel.judge(state)?;
-        for &successor in &self.scratch {
-            let mixed = Mixed::new(successor);
-            self.successors[mixed.table()].push(mixed);
-            if recording {
-                self.origins[mixed.table()].push(state);
-            }
-        }
         let expanded = &mut self.expanded;
         expanded.transitions += steps as u64;
         let ended = steps == 0 && !judgement.panics();
@@ -144,6 +164,34 @@ impl Chunk {
             expanded.panicking.get_or_insert(state);
         }
         Ok(())
+    }
+
+    /// A counting sort: how many for each table, where each table begins, then each to its place.
+    fn order_by_table(&mut self, scratch: &Scratch, recording: bool) {
+        self.starts.clear();
+        self.starts.resize(TABLES + 1, 0);
+        for state in &scratch.successors {
+            self.starts[table_of(*state)] += 1;
+        }
+        let mut end = 0;
+        for start in &mut self.starts {
+            end += *start;
+            *start = end;
+        }
+        self.successors.resize(scratch.successors.len(), Mixed::default());
+        self.origins.resize(scratch.origins.len(), State::default());
+        for (at, state) in scratch.successors.iter().enumerate().rev() {
+            let start = &mut self.starts[table_of(*state)];
+            *start -= 1;
+            self.successors[*start as usize] = Mixed::new(*state);
+            if recording {
+                self.origins[*start as usize] = scratch.origins[at];
+            }
+        }
+    }
+
+    fn share(&self, table: usize) -> Range<usize> {
+        self.starts[table] as usize..self.starts[table + 1] as usize
     }
 }
 

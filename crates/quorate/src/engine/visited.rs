@@ -1,12 +1,13 @@
 //! The set of visited states.
 //!
 //! A state is a 64-bit number. It is mixed by a bijection, so that the mixed number is as exact as the state
-//! and as spread as a hash; its upper bits choose one of many small tables, its lower bits a slot. Tables
-//! are filled one at a time by whichever thread takes them, so there are no locks and no atomics, and a
-//! table that grows needs room for itself twice, not for the whole set.
+//! and as spread as a hash. The right half of the state chooses, for the most part, one of many small
+//! tables: states that share much are looked up and later expanded together, while what they need is in the
+//! cache. Tables are filled one at a time by whichever thread takes them, so there are no locks and no
+//! atomics, and a table that grows needs room for itself twice, not for the whole set.
 //!
-//! Fingerprint mode keeps the lower 48 bits of the mixed number; with the bits that choose the table that
-//! makes 54.
+//! Fingerprint mode keeps 48 bits of the mixed number: two states are taken for one if they are in the same
+//! table and agree in these.
 //!
 //! Invariant: a table is at most 4/5 full, so every probe ends; no slot holds 0 unless it is free.
 //! Held by: the tests below, testkit/tests/agreement.rs.
@@ -14,13 +15,20 @@
 use super::Visited;
 use crate::kernel::State;
 
-/// How many tables. More make growing smoother and rounds costlier.
-pub(super) const TABLES: usize = 64;
-const TABLE_BITS: u32 = TABLES.trailing_zeros();
-const FINGERPRINT_BITS: u32 = 48;
+/// How many tables.
+pub(super) const TABLES: usize = 256;
+const FINGERPRINT_BITS: i32 = 48;
+
+/// Which table a state belongs to: 6 bits from its right half, 2 from the left, so that a right half with
+/// few states does not leave most tables empty.
+#[inline]
+pub(super) fn table_of(state: State) -> usize {
+    let (left, right) = (state.left.wrapping_mul(0x9e37_79b1), state.right.wrapping_mul(0x9e37_79b1));
+    (right >> 26 << 2 | left >> 30) as usize
+}
 
 /// A state, mixed.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Default)]
 pub(super) struct Mixed(u64);
 
 const FACTORS: [u64; 2] = [0xbf58_476d_1ce4_e5b9, 0x94d0_49bb_1331_11eb];
@@ -45,13 +53,6 @@ impl Mixed {
         x = (x ^ (x >> 30) ^ (x >> 60)).wrapping_sub(1);
         State { left: (x >> 32) as u32, right: x as u32 }
     }
-
-    /// Which table it belongs to.
-    #[inline]
-    #[expect(clippy::cast_possible_truncation, reason = "a few bits")]
-    pub(super) fn table(self) -> usize {
-        (self.0 >> (64 - TABLE_BITS)) as usize
-    }
 }
 
 /// The tables.
@@ -72,16 +73,21 @@ impl VisitedSet {
         self.tables.iter().map(Table::bytes).sum()
     }
 
-    /// The probability that some state was taken for another; 0 if exact.
-    #[expect(clippy::cast_precision_loss, reason = "a probability, given to two digits")]
-    pub(super) fn missed_probability(&self, states: u64) -> f64 {
-        match self.tables[0] {
+    pub(super) fn insert(&mut self, state: State) {
+        self.tables[table_of(state)].insert_all(&[Mixed::new(state)], |_| {});
+    }
+
+    /// The probability that some state was taken for another, at most; 0 if exact.
+    pub(super) fn missed_probability(&self) -> f64 {
+        let in_table = |table: &Table| match table {
             Table::Exact(_) => 0.0,
-            Table::Fingerprint(_) => {
-                let pairs = states as f64 * (states as f64 - 1.0) / 2.0;
-                (pairs / 2f64.powi((FINGERPRINT_BITS + TABLE_BITS).cast_signed())).min(1.0)
+            Table::Fingerprint(slots) => {
+                #[expect(clippy::cast_precision_loss, reason = "a probability, given to two digits")]
+                let taken = slots.taken as f64;
+                taken * (taken - 1.0).max(0.0) / 2.0 / 2f64.powi(FINGERPRINT_BITS)
             }
-        }
+        };
+        self.tables.iter().map(in_table).sum::<f64>().min(1.0)
     }
 }
 
@@ -151,6 +157,9 @@ impl Slot for Short {
     }
 }
 
+/// How many numbers are looked up together.
+const BLOCK: usize = 16;
+
 /// Open addressing with linear probing.
 pub(super) struct Slots<S> {
     slots: Vec<S>,
@@ -165,9 +174,17 @@ impl<S: Slot> Default for Slots<S> {
 
 impl<S: Slot> Slots<S> {
     fn insert_all(&mut self, numbers: &[Mixed], mut new: impl FnMut(usize)) {
-        for (at, &number) in numbers.iter().enumerate() {
-            if self.insert(S::of(number)) {
-                new(at);
+        // PERF: looking at the homes of a block first lets the processor wait for their cache lines together.
+        for (block, chunk) in numbers.chunks(BLOCK).enumerate() {
+            let mut present = [false; BLOCK];
+            for (present, number) in present.iter_mut().zip(chunk) {
+                let slot = S::of(*number);
+                *present = self.slots[self.home(slot)] == slot;
+            }
+            for (at, number) in chunk.iter().enumerate() {
+                if !present[at] && self.insert(S::of(*number)) {
+                    new(block * BLOCK + at);
+                }
             }
         }
     }
@@ -238,7 +255,7 @@ mod tests {
         for state in some_states(200_000) {
             let mixed = Mixed::new(state);
             let mut new = false;
-            set.tables[mixed.table()].insert_all(&[mixed], |_| new = true);
+            set.tables[table_of(state)].insert_all(&[mixed], |_| new = true);
             assert_eq!(new, expected.insert((state.left, state.right)), "{state:?}");
         }
         assert!(expected.len() > 100_000);

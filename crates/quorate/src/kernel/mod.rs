@@ -31,7 +31,7 @@ use crate::protocol::{Model, ProcessId};
 use crate::verdict::{Schedule, ScheduledStep};
 
 /// A global state: the states of the two halves of the system.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Default)]
 pub(crate) struct State {
     pub(crate) left: u32,
     pub(crate) right: u32,

@@ -35,6 +35,8 @@ pub(super) struct ProcessGraph {
     id: ProcessId,
     locals: Interner<Value>,
     inboxes: Interner<Arc<Bag>>,
+    /// Entries of all inboxes together.
+    bag_entries: usize,
     configurations: Interner<(LocalId, u32)>,
     outcomes: HashMap<Occasion, Option<Arc<[LocalStep]>>>,
     pub(super) local_steps: u64,
@@ -56,6 +58,7 @@ impl ProcessGraph {
             id,
             locals: Interner::default(),
             inboxes: Interner::default(),
+            bag_entries: 0,
             configurations: Interner::default(),
             outcomes: HashMap::new(),
             local_steps: 0,
@@ -82,7 +85,7 @@ impl ProcessGraph {
         self.locals.bytes()
             + self.inboxes.bytes()
             + self.configurations.bytes()
-            + (bags * size_of::<(MessageId, u32)>() + self.outcomes.capacity() * 96) as u64
+            + (self.bag_entries * size_of::<(MessageId, u32)>() + self.outcomes.capacity() * 96) as u64
     }
 
     /// The configuration after these messages have arrived, all of them for this process.
@@ -101,7 +104,11 @@ impl ProcessGraph {
     }
 
     fn configuration(&mut self, local: LocalId, bag: Bag) -> ConfigurationId {
+        let (known, entries) = (self.inboxes.len(), bag.len());
         let inbox = self.inboxes.number(Arc::new(bag));
+        if self.inboxes.len() > known {
+            self.bag_entries += entries;
+        }
         self.configurations.number((local, inbox))
     }
 

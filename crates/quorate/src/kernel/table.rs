@@ -80,7 +80,7 @@ impl Hasher for FoldHasher {
 ///
 /// Invariant: at most 3 of 4 slots are taken, so every probe ends.
 pub(super) struct PairMap {
-    slots: Vec<(u64, u32)>,
+    slots: Vec<[u32; 3]>,
     taken: usize,
 }
 
@@ -88,22 +88,21 @@ const FREE: u32 = u32::MAX;
 
 impl Default for PairMap {
     fn default() -> Self {
-        PairMap { slots: vec![(0, FREE); 64], taken: 0 }
+        PairMap { slots: vec![[0, 0, FREE]; 64], taken: 0 }
     }
 }
 
 impl PairMap {
     #[inline]
     pub(super) fn get(&self, a: u32, b: u32) -> Option<u32> {
-        let key = key(a, b);
-        let mut at = self.home(key);
+        let mut at = home(a, b, self.slots.len());
         loop {
-            let (found, value) = self.slots[at];
-            if value == FREE {
+            let slot = self.slots[at];
+            if slot[2] == FREE {
                 return None;
             }
-            if found == key {
-                return Some(value);
+            if slot[0] == a && slot[1] == b {
+                return Some(slot[2]);
             }
             at = (at + 1) & (self.slots.len() - 1);
         }
@@ -113,35 +112,83 @@ impl PairMap {
     pub(super) fn insert(&mut self, a: u32, b: u32, value: u32) {
         debug_assert!(value != FREE && self.get(a, b).is_none());
         if (self.taken + 1) * 4 > self.slots.len() * 3 {
-            let larger = vec![(0, FREE); self.slots.len() * 2];
+            let larger = vec![[0, 0, FREE]; self.slots.len() * 2];
             let before = std::mem::replace(&mut self.slots, larger);
-            for (key, value) in before.into_iter().filter(|(_, value)| *value != FREE) {
-                self.place(key, value);
-            }
+            before.into_iter().filter(|slot| slot[2] != FREE).for_each(|slot| self.place(slot));
         }
         self.taken += 1;
-        self.place(key(a, b), value);
+        self.place([a, b, value]);
     }
 
-    fn place(&mut self, key: u64, value: u32) {
-        let mut at = self.home(key);
-        while self.slots[at].1 != FREE {
+    fn place(&mut self, slot: [u32; 3]) {
+        let mut at = home(slot[0], slot[1], self.slots.len());
+        while self.slots[at][2] != FREE {
             at = (at + 1) & (self.slots.len() - 1);
         }
-        self.slots[at] = (key, value);
-    }
-
-    #[inline]
-    #[expect(clippy::cast_possible_truncation, reason = "masked to the size of the table")]
-    fn home(&self, key: u64) -> usize {
-        fold(key ^ 0x9e37_79b9_7f4a_7c15, 0xd6e8_feb8_6659_fd93) as usize & (self.slots.len() - 1)
+        self.slots[at] = slot;
     }
 
     pub(super) fn bytes(&self) -> u64 {
-        (self.slots.capacity() * size_of::<(u64, u32)>()) as u64
+        (self.slots.capacity() * size_of::<[u32; 3]>()) as u64
     }
 }
 
-fn key(a: u32, b: u32) -> u64 {
-    u64::from(a) << 32 | u64::from(b)
+/// Numbers for pairs of numbers, from 0 in the order of discovery.
+///
+/// Invariant: at most 3 of 4 slots are taken, so every probe ends.
+pub(super) struct Pairs {
+    slots: Vec<u32>,
+    pairs: Vec<(u32, u32)>,
+}
+
+impl Default for Pairs {
+    fn default() -> Self {
+        Pairs { slots: vec![FREE; 64], pairs: Vec::new() }
+    }
+}
+
+impl Pairs {
+    pub(super) fn pair(&self, number: u32) -> (u32, u32) {
+        self.pairs[number as usize]
+    }
+
+    pub(super) fn number(&mut self, a: u32, b: u32) -> u32 {
+        let mut at = home(a, b, self.slots.len());
+        while self.slots[at] != FREE {
+            if self.pairs[self.slots[at] as usize] == (a, b) {
+                return self.slots[at];
+            }
+            at = (at + 1) & (self.slots.len() - 1);
+        }
+        let number = u32::try_from(self.pairs.len()).ok().filter(|number| *number != FREE);
+        let number = number.expect("fewer than 2^32 - 1 states of a group of processes");
+        self.slots[at] = number;
+        self.pairs.push((a, b));
+        if self.pairs.len() * 4 > self.slots.len() * 3 {
+            self.grow();
+        }
+        number
+    }
+
+    fn grow(&mut self) {
+        self.slots = vec![FREE; self.slots.len() * 2];
+        for (number, &(a, b)) in (0u32..).zip(&self.pairs) {
+            let mut at = home(a, b, self.slots.len());
+            while self.slots[at] != FREE {
+                at = (at + 1) & (self.slots.len() - 1);
+            }
+            self.slots[at] = number;
+        }
+    }
+
+    pub(super) fn bytes(&self) -> u64 {
+        (self.slots.capacity() * size_of::<u32>() + self.pairs.capacity() * size_of::<(u32, u32)>()) as u64
+    }
+}
+
+#[inline]
+#[expect(clippy::cast_possible_truncation, reason = "masked to the size of the table")]
+fn home(a: u32, b: u32, slots: usize) -> usize {
+    let key = u64::from(a) << 32 | u64::from(b);
+    fold(key ^ 0x9e37_79b9_7f4a_7c15, 0xd6e8_feb8_6659_fd93) as usize & (slots - 1)
 }

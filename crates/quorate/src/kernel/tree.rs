@@ -11,7 +11,7 @@ use super::Side;
 use super::mail::{Mail, NOTHING, SendsId};
 use super::process::ProcessGraph;
 use super::purity::Purity;
-use super::table::PairMap;
+use super::table::{PairMap, Pairs};
 use super::views::{ViewId, Views};
 use crate::protocol::{Model, ProcessId};
 
@@ -40,7 +40,7 @@ enum Kind {
     /// One process; its states are its configurations.
     Process(ProcessId),
     /// Two nodes side by side.
-    Pair { children: Box<(Half, Half)>, states: Vec<(u32, u32)>, numbers: PairMap, left: Range<usize> },
+    Pair { children: Box<(Half, Half)>, states: Pairs, left: Range<usize> },
 }
 
 /// What a node needs to work something out.
@@ -62,10 +62,9 @@ impl Half {
             count => {
                 let middle = processes.start + count / 2;
                 let children = (Half::new(processes.start..middle), Half::new(middle..processes.end));
-                let mut numbers = PairMap::default();
-                numbers.insert(0, 0, 0);
-                let left = processes.start..middle;
-                Kind::Pair { children: Box::new(children), states: vec![(0, 0)], numbers, left }
+                let mut states = Pairs::default();
+                assert_eq!(states.number(0, 0), 0, "the initial state comes first");
+                Kind::Pair { children: Box::new(children), states, left: processes.start..middle }
             }
         };
         Half {
@@ -122,7 +121,7 @@ impl Half {
                 )
             }
             Kind::Pair { children, states, .. } => {
-                let (left, right) = states[state as usize];
+                let (left, right) = states.pair(state);
                 children.0.learn_steps(left, workshop);
                 children.1.learn_steps(right, workshop);
                 let view = workshop.views.of_pair(children.0.view(left), children.1.view(right));
@@ -148,22 +147,21 @@ impl Half {
 
     /// The steps of a pair: each child's, with what it sends to the other child delivered.
     fn compose_steps(&mut self, state: u32, workshop: &mut Workshop<'_, '_>) {
-        let Kind::Pair { children, states, numbers, left: left_range } = &mut self.kind else { return };
-        let (left, right) = states[state as usize];
-        let mut number = |left: u32, right: u32| number_of(states, numbers, left, right);
+        let Kind::Pair { children, states, left: left_range } = &mut self.kind else { return };
+        let (left, right) = states.pair(state);
         let (one, two) = &mut **children;
         for at in 0..one.steps(left).map_or(0, <[Step]>::len) {
             let step = one.steps(left).expect("learnt above")[at];
             let (_, out) = workshop.mail.split(step.sends, left_range.clone());
             let (inside, outside) = workshop.mail.split(out, two.range());
             let other = two.learn_arrival(right, inside, workshop);
-            self.steps.push(Step { next: number(step.next, other), sends: outside });
+            self.steps.push(Step { next: states.number(step.next, other), sends: outside });
         }
         for at in 0..two.steps(right).map_or(0, <[Step]>::len) {
             let step = two.steps(right).expect("learnt above")[at];
             let (inside, outside) = workshop.mail.split(step.sends, left_range.clone());
             let other = one.learn_arrival(left, inside, workshop);
-            self.steps.push(Step { next: number(other, step.next), sends: outside });
+            self.steps.push(Step { next: states.number(other, step.next), sends: outside });
         }
     }
 
@@ -186,12 +184,12 @@ impl Half {
         let arrived = match &mut self.kind {
             Kind::Nobody => unreachable!("nobody receives nothing"),
             Kind::Process(process) => workshop.processes[process.index()].arrive(state, sends, workshop.mail),
-            Kind::Pair { children, states, numbers, left } => {
+            Kind::Pair { children, states, left } => {
                 let (for_left, for_right) = workshop.mail.split(sends, left.clone());
-                let (one, two) = states[state as usize];
+                let (one, two) = states.pair(state);
                 let one = children.0.learn_arrival(one, for_left, workshop);
                 let two = children.1.learn_arrival(two, for_right, workshop);
-                number_of(states, numbers, one, two)
+                states.number(one, two)
             }
         };
         self.arrivals.insert(state, sends, arrived);
@@ -203,7 +201,7 @@ impl Half {
             Kind::Nobody => {}
             Kind::Process(_) => found.push(state),
             Kind::Pair { children, states, .. } => {
-                let (left, right) = states[state as usize];
+                let (left, right) = states.pair(state);
                 children.0.configurations(left, found);
                 children.1.configurations(right, found);
             }
@@ -216,25 +214,10 @@ impl Half {
             + self.views.capacity() * size_of::<ViewId>();
         let below = match &self.kind {
             Kind::Nobody | Kind::Process(_) => 0,
-            Kind::Pair { children, states, numbers, .. } => {
-                (states.capacity() * size_of::<(u32, u32)>()) as u64
-                    + numbers.bytes()
-                    + children.0.bytes()
-                    + children.1.bytes()
-            }
+            Kind::Pair { children, states, .. } => states.bytes() + children.0.bytes() + children.1.bytes(),
         };
         own as u64 + self.arrivals.bytes() + below
     }
-}
-
-fn number_of(states: &mut Vec<(u32, u32)>, numbers: &mut PairMap, left: u32, right: u32) -> u32 {
-    if let Some(known) = numbers.get(left, right) {
-        return known;
-    }
-    let number = u32::try_from(states.len()).expect("fewer than 2^32 states of a half");
-    states.push((left, right));
-    numbers.insert(left, right, number);
-    number
 }
 
 /// The whole system: its two halves.
