@@ -217,7 +217,7 @@ impl<S: Slot> Slots<S> {
 
     #[inline]
     fn home(&self, slot: S) -> usize {
-        (u64::from(slot.place()) * self.slots.len() as u64 >> 32) as usize
+        ((u64::from(slot.place()) * self.slots.len() as u64) >> 32) as usize
     }
 
     fn grow(&mut self) {

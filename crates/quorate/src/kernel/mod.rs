@@ -52,6 +52,13 @@ pub(crate) enum Side {
     Right,
 }
 
+/// What it takes to run a handler and to name what it sends.
+struct Tools<'a, 'm> {
+    model: &'m Model,
+    mail: &'a mut Mail,
+    purity: &'a mut Purity,
+}
+
 /// What is known of a model: everything a search needs, once it has been asked for.
 pub(crate) struct Kernel<'m> {
     model: &'m Model,
@@ -128,10 +135,8 @@ impl<'m> Kernel<'m> {
     /// Works out what was unknown. The only place from which handlers run.
     pub(crate) fn learn(&mut self, unknown: Unknown) {
         let mut workshop = tree::Workshop {
-            model: self.model,
-            mail: &mut self.mail,
+            tools: Tools { model: self.model, mail: &mut self.mail, purity: &mut self.purity },
             processes: &mut self.processes,
-            purity: &mut self.purity,
             views: &mut self.views,
         };
         match unknown {
@@ -177,7 +182,8 @@ impl<'m> Kernel<'m> {
     fn step_between(&mut self, from: &[u32], to: Option<&[u32]>) -> Option<ScheduledStep> {
         for process in self.model.ids() {
             let at = process.index();
-            let steps = self.processes[at].steps(from[at], self.model, &mut self.mail, &mut self.purity);
+            let mut tools = Tools { model: self.model, mail: &mut self.mail, purity: &mut self.purity };
+            let steps = self.processes[at].steps(from[at], &mut tools);
             for step in steps {
                 let fits = match (step.leads, to) {
                     (None, None) => true,

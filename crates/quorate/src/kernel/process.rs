@@ -9,8 +9,8 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
+use super::Tools;
 use super::mail::{Mail, MessageId, SendsId};
-use super::purity::Purity;
 use super::table::Interner;
 use crate::protocol::{Envelope, Model, Outcome, Panicked, ProcessId, QuorumSystem, Trigger, Value};
 
@@ -80,8 +80,6 @@ impl ProcessGraph {
     }
 
     pub(super) fn bytes(&self) -> u64 {
-        let bags: usize =
-            (0..self.inboxes.len()).map(|inbox| self.inboxes.value(inbox as u32).capacity()).sum();
         self.locals.bytes()
             + self.inboxes.bytes()
             + self.configurations.bytes()
@@ -117,35 +115,23 @@ impl ProcessGraph {
     pub(super) fn steps(
         &mut self,
         configuration: ConfigurationId,
-        model: &Model,
-        mail: &mut Mail,
-        purity: &mut Purity,
+        tools: &mut Tools<'_, '_>,
     ) -> Vec<ConfigurationStep> {
         let (local, inbox) = *self.configurations.value(configuration);
         let bag = Arc::clone(self.inboxes.value(inbox));
         let mut steps = Vec::new();
-        for transition in 0..model.process(self.id).transitions().len() {
-            let consumptions = match self.consumptions(local, &bag, transition, model, mail) {
-                Ok(consumptions) => consumptions,
-                Err(Panicked { .. }) => {
-                    // The selection of messages panicked: a step that consumes what made it panic.
-                    steps.extend(self.panicking_selections(local, &bag, transition, model, mail));
-                    continue;
-                }
+        for transition in 0..tools.model.process(self.id).transitions().len() {
+            let Ok(consumptions) = self.consumptions(local, &bag, transition, tools) else {
+                steps.extend(self.panicking_selections(local, &bag, transition, tools));
+                continue;
             };
             for consumed in consumptions {
-                let Some(outcomes) = self.outcomes(local, transition, &consumed, model, mail, purity) else {
-                    continue;
-                };
+                let Some(outcomes) = self.outcomes(local, transition, &consumed, tools) else { continue };
                 for outcome in outcomes.iter() {
                     let (choices, leads) = match outcome {
                         LocalStep::Panicked { choices } => (choices, None),
                         LocalStep::Done { local, sends, choices } => {
-                            let mut bag = (*bag).clone();
-                            consumed.iter().for_each(|message| take(&mut bag, *message));
-                            let (to_itself, outside) = mail.split_own(*sends, self.id);
-                            mail.messages_of(to_itself).iter().for_each(|message| put(&mut bag, *message));
-                            (choices, Some((self.configuration(*local, bag), outside)))
+                            (choices, Some(self.after(*local, &bag, &consumed, *sends, tools.mail)))
                         }
                     };
                     let (choices, consumed) = (choices.clone(), consumed.clone());
@@ -156,15 +142,35 @@ impl ProcessGraph {
         steps
     }
 
+    /// The configuration after a step, and what leaves the process. What it sends itself has arrived.
+    fn after(
+        &mut self,
+        local: LocalId,
+        bag: &Bag,
+        consumed: &[MessageId],
+        sends: SendsId,
+        mail: &mut Mail,
+    ) -> (ConfigurationId, SendsId) {
+        let mut bag = bag.clone();
+        for &message in consumed {
+            take(&mut bag, message);
+        }
+        let (to_itself, outside) = mail.split_own(sends, self.id);
+        for &message in mail.messages_of(to_itself) {
+            put(&mut bag, message);
+        }
+        (self.configuration(local, bag), outside)
+    }
+
     /// What a transition may consume from a bag, before its guard is asked, in the order of contents.
     fn consumptions(
         &self,
         local: LocalId,
         bag: &Bag,
         transition: usize,
-        model: &Model,
-        mail: &Mail,
+        tools: &Tools<'_, '_>,
     ) -> Result<Vec<Vec<MessageId>>, Panicked> {
+        let (model, mail) = (tools.model, &*tools.mail);
         let trigger = model.process(self.id).transitions()[transition].trigger();
         if *trigger == Trigger::Internal {
             return Ok(vec![Vec::new()]);
@@ -192,15 +198,15 @@ impl ProcessGraph {
         })
     }
 
-    /// The single messages on which the selection of a transition panics, as panicking steps.
+    /// The messages on which the selection of a transition panics, as panicking steps that consume them.
     fn panicking_selections(
         &self,
         local: LocalId,
         bag: &Bag,
         transition: usize,
-        model: &Model,
-        mail: &Mail,
+        tools: &Tools<'_, '_>,
     ) -> Vec<ConfigurationStep> {
+        let (model, mail) = (tools.model, &*tools.mail);
         let panics = |message: &MessageId| {
             model.keys(self.id, transition, self.locals.value(local), &[mail.envelope(*message)]).is_err()
         };
@@ -223,9 +229,7 @@ impl ProcessGraph {
         local: LocalId,
         transition: usize,
         consumed: &[MessageId],
-        model: &Model,
-        mail: &mut Mail,
-        purity: &mut Purity,
+        tools: &mut Tools<'_, '_>,
     ) -> Option<Arc<[LocalStep]>> {
         let occasion = (local, transition, consumed.to_vec());
         if let Some(known) = self.outcomes.get(&occasion) {
@@ -233,21 +237,25 @@ impl ProcessGraph {
         }
         let state = self.locals.value(local).clone();
         let envelopes: Vec<Envelope> =
-            consumed.iter().map(|message| mail.envelope(*message).clone()).collect();
+            consumed.iter().map(|message| tools.mail.envelope(*message).clone()).collect();
         let envelopes: Vec<&Envelope> = envelopes.iter().collect();
-        let guard = model.guard(self.id, transition, &state, &envelopes);
+        let guard = tools.model.guard(self.id, transition, &state, &envelopes);
         let outcomes = match guard {
             Ok(false) => None,
             Err(panicked) => Some(vec![Err(panicked)]),
             Ok(true) => {
-                let outcomes = model.run(self.id, transition, &state, &envelopes);
+                let outcomes = tools.model.run(self.id, transition, &state, &envelopes);
                 self.handler_calls += outcomes.len() as u64;
-                purity.consider(model, self.id, transition, &state, &envelopes, &outcomes);
+                tools.purity.consider(tools.model, self.id, transition, &state, &envelopes, &outcomes);
                 Some(outcomes)
             }
         };
         let steps: Option<Arc<[LocalStep]>> = outcomes.map(|outcomes| {
-            outcomes.into_iter().map(|outcome| self.local_step(outcome, mail)).collect::<Vec<_>>().into()
+            outcomes
+                .into_iter()
+                .map(|outcome| self.local_step(outcome, tools.mail))
+                .collect::<Vec<_>>()
+                .into()
         });
         self.outcomes.insert(occasion, steps.clone());
         steps

@@ -7,13 +7,12 @@
 
 use std::ops::Range;
 
-use super::Side;
-use super::mail::{Mail, NOTHING, SendsId};
+use super::mail::{NOTHING, SendsId};
 use super::process::ProcessGraph;
-use super::purity::Purity;
 use super::table::{PairMap, Pairs};
 use super::views::{ViewId, Views};
-use crate::protocol::{Model, ProcessId};
+use super::{Side, Tools};
+use crate::protocol::ProcessId;
 
 /// A step of a node: its next state, and the messages that leave it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -45,10 +44,8 @@ enum Kind {
 
 /// What a node needs to work something out.
 pub(super) struct Workshop<'a, 'm> {
-    pub(super) model: &'m Model,
-    pub(super) mail: &'a mut Mail,
+    pub(super) tools: Tools<'a, 'm>,
     pub(super) processes: &'a mut [ProcessGraph],
-    pub(super) purity: &'a mut Purity,
     pub(super) views: &'a mut Views,
 }
 
@@ -111,12 +108,12 @@ impl Half {
             Kind::Nobody => (workshop.views.nobody(), false),
             Kind::Process(process) => {
                 let graph = &mut workshop.processes[process.index()];
-                let steps = graph.steps(state, workshop.model, workshop.mail, workshop.purity);
+                let steps = graph.steps(state, &mut workshop.tools);
                 let leading = steps.iter().filter_map(|step| step.leads);
                 self.steps.extend(leading.map(|(next, sends)| Step { next, sends }));
                 let local = graph.local_value(graph.local(state));
                 (
-                    workshop.views.of_local(workshop.model, local),
+                    workshop.views.of_local(workshop.tools.model, local),
                     steps.iter().any(|step| step.leads.is_none()),
                 )
             }
@@ -152,14 +149,14 @@ impl Half {
         let (one, two) = &mut **children;
         for at in 0..one.steps(left).map_or(0, <[Step]>::len) {
             let step = one.steps(left).expect("learnt above")[at];
-            let (_, out) = workshop.mail.split(step.sends, left_range.clone());
-            let (inside, outside) = workshop.mail.split(out, two.range());
+            let (_, out) = workshop.tools.mail.split(step.sends, left_range.clone());
+            let (inside, outside) = workshop.tools.mail.split(out, two.range());
             let other = two.learn_arrival(right, inside, workshop);
             self.steps.push(Step { next: states.number(step.next, other), sends: outside });
         }
         for at in 0..two.steps(right).map_or(0, <[Step]>::len) {
             let step = two.steps(right).expect("learnt above")[at];
-            let (inside, outside) = workshop.mail.split(step.sends, left_range.clone());
+            let (inside, outside) = workshop.tools.mail.split(step.sends, left_range.clone());
             let other = one.learn_arrival(left, inside, workshop);
             self.steps.push(Step { next: states.number(other, step.next), sends: outside });
         }
@@ -183,9 +180,11 @@ impl Half {
         }
         let arrived = match &mut self.kind {
             Kind::Nobody => unreachable!("nobody receives nothing"),
-            Kind::Process(process) => workshop.processes[process.index()].arrive(state, sends, workshop.mail),
+            Kind::Process(process) => {
+                workshop.processes[process.index()].arrive(state, sends, workshop.tools.mail)
+            }
             Kind::Pair { children, states, left } => {
-                let (for_left, for_right) = workshop.mail.split(sends, left.clone());
+                let (for_left, for_right) = workshop.tools.mail.split(sends, left.clone());
                 let (one, two) = states.pair(state);
                 let one = children.0.learn_arrival(one, for_left, workshop);
                 let two = children.1.learn_arrival(two, for_right, workshop);

@@ -32,7 +32,7 @@ impl<O: Content> Observation<O> {
 
 /// What is observed of a state for which the observation panics.
 #[derive(PartialEq, Eq, Hash, Debug)]
-struct ObservationPanicked(#[expect(dead_code, reason = "printed in traces")] String);
+struct ObservationPanicked(String);
 
 /// When a property must hold.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
