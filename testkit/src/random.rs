@@ -196,8 +196,8 @@ impl Generator {
                 budget: match (self.cyclic, role == 0 && index == 0) {
                     (true, true) => 2 + self.random.below(2),
                     (true, false) => self.random.below(3),
-                    (false, true) => 2 + self.random.below(4),
-                    (false, false) => self.random.below(3),
+                    (false, true) => 3 + self.random.below(4),
+                    (false, false) => 1 + self.random.below(3),
                 },
             })
             .collect();
@@ -254,13 +254,13 @@ impl Generator {
 
     fn trigger(&mut self) -> Reads {
         let role = self.a_role();
-        match self.random.below(10) {
+        match self.random.below(12) {
             0..2 => Reads::Nothing,
             2..5 => Reads::Message { from: None },
             5 => Reads::Message { from: Some(role) },
-            6 => Reads::Quorum { of: role, kind: Quora::Majority },
-            7 => Reads::Quorum { of: role, kind: Quora::All },
-            8 => {
+            6..8 => Reads::Quorum { of: role, kind: Quora::Majority },
+            8 => Reads::Quorum { of: role, kind: Quora::All },
+            9..11 => {
                 let size = 1 + self.random.index(self.sizes[role]);
                 Reads::Quorum { of: role, kind: Quora::Some(size) }
             }
@@ -276,9 +276,9 @@ impl Generator {
         (0..=self.random.below(3)).map(|_| self.random.index(self.sizes[role])).collect()
     }
 
-    /// A role with several processes, where there is one, twice as often as not: quorums want them.
+    /// Any role, but rather the first, which is the one that begins, and rather one with several processes.
     fn a_role(&mut self) -> usize {
-        let role = self.random.index(self.sizes.len());
+        let role = if self.random.chance(40) { 0 } else { self.random.index(self.sizes.len()) };
         if self.sizes[role] == 1 { self.random.index(self.sizes.len()) } else { role }
     }
 
@@ -409,7 +409,8 @@ impl Random {
         let roles = 1 + self.index(processes.min(3));
         let mut sizes = vec![1; roles];
         for _ in roles..processes {
-            let role = self.index(roles);
+            // The first role is the one that begins: quorums of its members are the likeliest to fill.
+            let role = if self.chance(50) { 0 } else { self.index(roles) };
             sizes[role] += 1;
         }
         sizes
