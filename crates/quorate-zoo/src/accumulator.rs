@@ -105,7 +105,7 @@ enum Seen {
 }
 
 /// The numbers that the client has sent, and whether a condition over them holds for all sums seen.
-fn all_sums(seen: &[&Seen], holds: impl Fn(&[usize], usize) -> bool) -> bool {
+fn all_sums(seen: &[Seen], holds: impl Fn(&[usize], usize) -> bool) -> bool {
     let sent = seen.iter().find_map(|seen| if let Seen::Sent(sent) = seen { Some(&sent[..]) } else { None });
     let sent = sent.unwrap_or_default();
     seen.iter().all(|seen| if let Seen::Sum(Some(sum)) = seen { holds(sent, *sum) } else { true })

@@ -118,9 +118,9 @@ fn system(arguments: &Arguments) -> System<Msg> {
         })
         .role(FORKS, count, |_| Fork { taken_by: None, forgetful })
         .invariant("no two neighbours eat", observe(|p: &Philosopher| p.phase == Phase::Eating), |eating| {
-            (0..eating.len()).all(|p| !(*eating[p] && *eating[(p + 1) % eating.len()]))
+            (0..eating.len()).all(|p| !(eating[p] && eating[(p + 1) % eating.len()]))
         })
         .at_end("everybody has eaten", observe(|p: &Philosopher| p.phase == Phase::Full), |full| {
-            full.iter().all(|full| **full)
+            full.iter().all(|full| *full)
         })
 }

@@ -105,7 +105,7 @@ fn system(arguments: &Arguments) -> System<Packet> {
             bug,
         })
         .invariant("received only if sent", statuses(), |status| {
-            *status[status.len() - 1] != Status::Received || *status[0] == Status::Sent
+            status[status.len() - 1] != Status::Received || status[0] == Status::Sent
         })
-        .at_end("the message arrives", statuses(), |status| *status[status.len() - 1] == Status::Received)
+        .at_end("the message arrives", statuses(), |status| status[status.len() - 1] == Status::Received)
 }

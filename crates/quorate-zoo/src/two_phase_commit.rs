@@ -161,10 +161,8 @@ fn system(arguments: &Arguments) -> System<Msg> {
         .role(COORDINATOR, 1, |_| Coordinator { phase: Phase::Working, bug })
         .role(PARTICIPANTS, arguments.number("participants"), |_| Participant { phase: Phase::Working, bug })
         .invariant("atomicity", decisions(), |decisions| {
-            let taken = |decision| decisions.iter().any(|taken| **taken == Some(decision));
+            let taken = |decision| decisions.contains(&Some(decision));
             !(taken(Decision::Commit) && taken(Decision::Abort))
         })
-        .at_end("everybody decides", decisions(), |decisions| {
-            decisions.iter().all(|decision| decision.is_some())
-        })
+        .at_end("everybody decides", decisions(), |decisions| decisions.iter().all(Option::is_some))
 }

@@ -30,7 +30,10 @@ pub fn explore(model: &Model, search: &Search, watch: &mut dyn Watch) -> Report 
         (None, Ended::Violated(found)) if search.order == Order::Depth => {
             violated(model, search, kernel.schedule(&path(parents, found.state), found.panics))
         }
-        (None, Ended::Violated(found)) => violated(model, search, way_to(&mut kernel, search, found)),
+        (None, Ended::Violated(found)) => match way_to(&mut kernel, search, found, watch) {
+            Some(schedule) => violated(model, search, schedule),
+            None => Verdict::Unknown(Stopped::Interrupted),
+        },
         (None, Ended::Exhausted) if missed > 0.0 => Verdict::HoldsWithin(format!(
             "states are known by their fingerprints; some state was missed with a probability of {missed:.1e}"
         )),
@@ -106,7 +109,9 @@ impl<'r, 'm> Run<'r, 'm> {
                 self.frontier.push(depth, new);
             }
             self.measure();
-            if let Some(stopped) = self.limit_reached().or_else(|| watch.round(&self.coverage)) {
+            if let Some(stopped) = watch.round(&self.coverage).or_else(|| self.limit_reached())
+                && self.coverage.frontier > 0
+            {
                 return Ended::Stopped(stopped);
             }
         }
@@ -125,26 +130,39 @@ impl<'r, 'm> Run<'r, 'm> {
     }
 
     fn limit_reached(&self) -> Option<Stopped> {
-        let exceeds = |limit: &u64, value: u64| value >= *limit && self.coverage.frontier > 0;
         if let Some(handler) = self.kernel.impure() {
             return Some(Stopped::Impure(handler.to_string()));
         }
-        let states = self.search.states_max.filter(|limit| exceeds(limit, self.coverage.states));
-        let bytes = self.search.bytes_max.filter(|limit| exceeds(limit, self.coverage.bytes));
+        let states = self.search.states_max.filter(|limit| self.coverage.states >= *limit);
+        let bytes = self.search.bytes_max.filter(|limit| self.coverage.bytes >= *limit);
         states.map(Stopped::States).or(bytes.map(Stopped::Memory))
     }
 }
 
 /// The way to a violation that breadth-first search has found: searches once more, now remembering where
-/// each state came from. A proof then costs no memory for it.
-fn way_to(kernel: &mut Kernel<'_>, search: &Search, found: Found) -> Schedule {
+/// each state came from, so that a proof costs no memory for it. Limits are for finding a violation, not
+/// for losing one that was found; only the user may interrupt, and then there is no way.
+fn way_to(kernel: &mut Kernel<'_>, search: &Search, found: Found, watch: &mut dyn Watch) -> Option<Schedule> {
     let unlimited = Search { states_max: None, bytes_max: None, ..search.clone() };
     let mut run = Run::new(kernel, &unlimited, true);
-    let Ended::Violated(again) = run.search(&mut ()) else {
-        panic!("a bug in quorate: the second search finds no violation, the first found {found:?}");
+    let again = match run.search(&mut UnlessInterrupted(watch)) {
+        Ended::Violated(again) => again,
+        Ended::Stopped(Stopped::Interrupted) => return None,
+        Ended::Stopped(_) | Ended::Exhausted => {
+            panic!("a bug in quorate: the second search does not find the violation of the first, {found:?}")
+        }
     };
     let parents = std::mem::take(&mut run.rounds.parents);
-    kernel.schedule(&path(parents, again.state), again.panics)
+    Some(kernel.schedule(&path(parents, again.state), again.panics))
+}
+
+/// Passes progress on, and of the reasons to stop only an interruption.
+struct UnlessInterrupted<'w>(&'w mut dyn Watch);
+
+impl Watch for UnlessInterrupted<'_> {
+    fn round(&mut self, coverage: &Coverage) -> Option<Stopped> {
+        self.0.round(coverage).filter(|stopped| *stopped == Stopped::Interrupted)
+    }
 }
 
 /// The states on the way to one, from the start.

@@ -56,18 +56,18 @@ pub struct Property {
 
 impl Property {
     /// A property of the observations, given in the order of the processes.
-    pub fn new<O: Content>(
+    pub fn new<O: Content + Clone>(
         name: impl Into<String>,
         moment: Moment,
         observation: Observation<O>,
-        holds: impl Fn(&[&O]) -> bool + Send + Sync + 'static,
+        holds: impl Fn(&[O]) -> bool + Send + Sync + 'static,
     ) -> Self {
         Property {
             name: name.into(),
             moment,
             observes: observation.parts,
             holds: Arc::new(move |observed| {
-                let typed: Option<Vec<&O>> = observed.iter().map(|value| value.get()).collect();
+                let typed: Option<Vec<O>> = observed.iter().map(|value| value.get().cloned()).collect();
                 typed.is_some_and(|typed| holds(&typed))
             }),
         }

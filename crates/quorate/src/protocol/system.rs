@@ -88,22 +88,22 @@ impl<M: Message> System<M> {
 
     /// What must hold in every reachable state: a condition over what is observed of the processes.
     #[must_use]
-    pub fn invariant<O: Content>(
+    pub fn invariant<O: Content + Clone>(
         self,
         name: &str,
         observation: Observation<O>,
-        holds: impl Fn(&[&O]) -> bool + Send + Sync + 'static,
+        holds: impl Fn(&[O]) -> bool + Send + Sync + 'static,
     ) -> Self {
         self.property(Property::new(name, Moment::Always, observation, holds))
     }
 
     /// What must hold in every state in which nothing can happen any more.
     #[must_use]
-    pub fn at_end<O: Content>(
+    pub fn at_end<O: Content + Clone>(
         self,
         name: &str,
         observation: Observation<O>,
-        holds: impl Fn(&[&O]) -> bool + Send + Sync + 'static,
+        holds: impl Fn(&[O]) -> bool + Send + Sync + 'static,
     ) -> Self {
         self.property(Property::new(name, Moment::AtEnd, observation, holds))
     }

@@ -7,7 +7,7 @@ mod trace;
 
 use std::fmt;
 
-pub use diagram::{Diagram, Paint};
+pub use diagram::{Diagram, Paint, svg};
 pub use minimise::minimise;
 pub use replay::{Broken, Replay, ReplayError, replay};
 pub use trace::{Consumed, Origin, Schedule, ScheduledStep, Sent, Trace, TraceStep};

@@ -1,0 +1,152 @@
+//! The output contract: the fields of `check --json`, their types, the exit codes, and what people read.
+
+mod program;
+
+use program::{run, scratch};
+use serde_json::Value;
+
+fn is_count(value: &Value) -> bool {
+    value.is_u64()
+}
+
+/// Is a value of the right type?
+type Fits = fn(&Value) -> bool;
+
+/// Every field of the contract, with a test of its type.
+#[track_caller]
+fn assert_contract(json: &Value) {
+    let fields: [(&str, Fits); 28] = [
+        ("quorate", is_count),
+        ("protocol", Value::is_string),
+        ("parameters", Value::is_object),
+        ("bug", |value| value.is_null() || value.is_string()),
+        ("engine", |value| value == "explore"),
+        ("order", Value::is_string),
+        ("visited", Value::is_string),
+        ("model", |value| value == "m"),
+        ("channel", |value| value == "bag"),
+        ("faults", Value::is_object),
+        ("reductions", Value::is_array),
+        ("property", Value::is_string),
+        ("verdict", Value::is_string),
+        ("states", is_count),
+        ("transitions", is_count),
+        ("depth", is_count),
+        ("terminal_states", is_count),
+        ("local_steps", is_count),
+        ("handler_calls", is_count),
+        ("closure", Value::is_null),
+        ("seconds", Value::is_f64),
+        ("peak_bytes", |value| value.as_u64() > Some(100_000)),
+        ("threads", is_count),
+        ("trace", |value| value.is_null() || value.is_array()),
+        ("initial", |value| value.is_null() || value.is_array()),
+        ("processes", Value::is_array),
+        ("observed", |value| value.is_null() || value.is_array()),
+        ("reason", |value| value.is_null() || value.is_string()),
+    ];
+    let object = json.as_object().expect("an object");
+    for (name, fits) in fields {
+        let value = object.get(name).unwrap_or_else(|| panic!("no field {name}"));
+        assert!(fits(value), "{name} is {value}");
+    }
+}
+
+#[test]
+fn holds() {
+    let ran = run(&["check", "paxos", "--json", "--threads", "1"]);
+    assert_eq!((ran.code, ran.stdout.lines().count(), ran.stderr.as_str()), (0, 1, ""));
+    let json = ran.json();
+    assert_contract(&json);
+    assert_eq!(json["verdict"], "holds");
+    assert_eq!(json["property"], "agreement");
+    assert_eq!((&json["states"], &json["transitions"]), (&27_410.into(), &94_055.into()));
+    assert_eq!(json["threads"], 1);
+    assert_eq!(json["parameters"]["acceptors"], 3);
+    assert_eq!(json["parameters"]["transitions"], "quorum");
+    assert_eq!(json["processes"].as_array().map(Vec::len), Some(6));
+    for null in ["bug", "trace", "initial", "observed", "reason"] {
+        assert!(json[null].is_null(), "{null}");
+    }
+}
+
+#[test]
+fn violated() {
+    let ran = run(&["check", "paxos", "--bug", "always-accept", "--json"]);
+    assert_eq!(ran.code, 1);
+    let json = ran.json();
+    assert_contract(&json);
+    assert_eq!((&json["verdict"], &json["bug"]), (&"violated".into(), &"always-accept".into()));
+    let steps = json["trace"].as_array().expect("a trace");
+    assert_eq!(steps.len(), 14, "breadth-first finds the shortest");
+    for step in steps {
+        assert!(step["process"].as_u64() < Some(6) && step["transition"].is_string(), "{step}");
+        for list in ["consumed", "choices", "sent", "events"] {
+            assert!(step[list].is_array(), "{list} of {step}");
+        }
+        assert!(step["state"].is_string() && step["panic"].is_null(), "{step}");
+    }
+    assert_eq!(json["observed"][0]["process"], 5);
+    assert_eq!(json["observed"][0]["value"], "{1, 2}");
+    assert_eq!(json["initial"].as_array().map(Vec::len), Some(6));
+}
+
+#[test]
+fn limits_end_in_unknown_with_a_reason() {
+    for (option, value, reason) in [
+        ("--states-max", "1000", "the limit of 1,000 states was reached"),
+        ("--depth-max", "5", "the limit of 5 steps was reached"),
+        ("--memory-max", "10k", "the limit of 10.0 KiB of memory was reached"),
+    ] {
+        let ran = run(&["check", "paxos", option, value, "--json"]);
+        assert_eq!(ran.code, 2, "{option}");
+        let json = ran.json();
+        assert_contract(&json);
+        assert_eq!((&json["verdict"], &json["reason"]), (&"unknown".into(), &reason.into()));
+        let states = json["states"].as_u64().expect("states");
+        assert!(states > 0 && states < 27_410, "{option}: {states}");
+    }
+    let ran = run(&["check", "paxos", "--proposers", "4", "--time-max", "1s", "--json", "--quiet"]);
+    assert_eq!((ran.code, ran.stderr.as_str()), (2, ""));
+    assert_eq!(ran.json()["reason"], "the limit of 1 seconds was reached");
+}
+
+#[test]
+fn fingerprints_hold_with_a_reservation() {
+    let ran = run(&["check", "paxos", "--visited", "fingerprint", "--json"]);
+    let json = ran.json();
+    assert_contract(&json);
+    assert_eq!((ran.code, &json["verdict"]), (0, &"holds within".into()));
+    assert!(json["reason"].as_str().is_some_and(|reason| reason.contains("probability")), "{json}");
+}
+
+#[test]
+fn people_read_the_verdict_the_picture_and_the_figures() {
+    let holds = run(&["check", "paxos", "--threads", "1"]);
+    assert_eq!(holds.code, 0);
+    let page = holds.stdout;
+    assert!(page.starts_with("holds: agreement\npaxos --proposers 2 --acceptors 3 --learners 1 "), "{page}");
+    assert!(page.contains("\n  states            27,410\n  transitions       94,055\n"), "{page}");
+    assert!(page.contains(" states/s on 1 thread\n"), "{page}");
+
+    let violated = run(&["check", "paxos", "--bug", "first-reply"]).stdout;
+    assert!(violated.starts_with("violated: agreement, after "), "{violated}");
+    assert!(violated.contains("--bug first-reply\n") && violated.contains("read_reply"), "{violated}");
+
+    let unknown = run(&["check", "paxos", "--states-max", "10"]).stdout;
+    assert!(
+        unknown.starts_with("unknown: the limit of 10 states was reached\nno violation of "),
+        "{unknown}"
+    );
+    assert!(unknown.contains(" not expanded\n"), "{unknown}");
+}
+
+#[test]
+fn the_answer_is_also_written_to_a_file() {
+    let file = scratch("answer.json");
+    std::fs::write(&file, "x".repeat(1 << 20)).expect("an older, longer file");
+    let path = file.to_str().expect("text");
+    let ran = run(&["check", "paxos", "--bug", "always-accept", "--json", "--trace", path]);
+    assert_eq!((ran.code, std::fs::read_to_string(&file).expect("the file")), (1, ran.stdout.clone()));
+    std::fs::remove_file(file).expect("the file was there");
+}

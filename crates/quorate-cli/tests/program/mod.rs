@@ -1,0 +1,75 @@
+//! Runs the real program, as a shell would.
+
+#![allow(dead_code, reason = "each test file uses a part of this")]
+
+use std::io::Write as _;
+use std::path::PathBuf;
+use std::process::{Command, Stdio};
+
+use serde_json::Value;
+
+/// What a run of the program left behind.
+pub(crate) struct Run {
+    pub(crate) code: i32,
+    pub(crate) stdout: String,
+    pub(crate) stderr: String,
+}
+
+impl Run {
+    /// The JSON object on standard output, which must be all that is there.
+    #[track_caller]
+    pub(crate) fn json(&self) -> Value {
+        serde_json::from_str(&self.stdout)
+            .unwrap_or_else(|error| panic!("{error} in {}{}", self.stdout, self.stderr))
+    }
+
+    /// Asserts an error: its exit code, one line on standard error that contains `needle`, and no answer.
+    #[track_caller]
+    pub(crate) fn assert_error(&self, code: i32, needle: &str) {
+        let told = &self.stderr;
+        assert_eq!(self.code, code, "{told}");
+        assert_eq!(told.lines().count(), 1, "{told}");
+        assert!(told.starts_with("error: ") && told.ends_with('\n'), "{told}");
+        assert!(told.contains(needle), "expected {needle:?} in {told}");
+        assert!(!told.contains("panicked"), "{told}");
+        assert_eq!(self.stdout, "");
+    }
+}
+
+/// The program, with these words on its command line.
+pub(crate) fn command(words: &[&str]) -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_quorate"));
+    command.args(words).env_remove("NO_COLOR").env_remove("CLICOLOR_FORCE").stdin(Stdio::null());
+    command
+}
+
+/// Runs the program to its end.
+pub(crate) fn run(words: &[&str]) -> Run {
+    finish(command(words).stdout(Stdio::piped()).stderr(Stdio::piped()), b"")
+}
+
+/// Runs the program to its end, with this on its standard input.
+pub(crate) fn run_with_input(words: &[&str], input: &[u8]) -> Run {
+    let mut command = command(words);
+    finish(command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()), input)
+}
+
+fn finish(command: &mut Command, input: &[u8]) -> Run {
+    let mut child = command.spawn().expect("the program starts");
+    if let Some(mut stdin) = child.stdin.take() {
+        stdin.write_all(input).expect("the program reads its input");
+    }
+    let output = child.wait_with_output().expect("the program ends");
+    Run {
+        code: output.status.code().expect("the program ends by itself"),
+        stdout: String::from_utf8(output.stdout).expect("text"),
+        stderr: String::from_utf8(output.stderr).expect("text"),
+    }
+}
+
+/// A file of a test's own.
+pub(crate) fn scratch(name: &str) -> PathBuf {
+    let folder = PathBuf::from(env!("CARGO_TARGET_TMPDIR"));
+    std::fs::create_dir_all(&folder).expect("a folder for files of tests");
+    folder.join(format!("{}-{name}", std::process::id()))
+}

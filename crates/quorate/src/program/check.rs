@@ -1,0 +1,90 @@
+//! `check`: an instance from the command line, a search, an answer.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use clap::ArgMatches;
+
+use super::failure::Failure;
+use super::json::{Answer, Story};
+use super::output::{self, AnswerFile};
+use super::progress::{Limits, Progress, heed_interrupts};
+use super::units::grouped;
+use super::{memory, text};
+use crate::engine::{Order, Search, Visited, explore};
+use crate::protocol::{Arguments, Protocol};
+use crate::verdict::{Report, Verdict};
+
+/// Checks a protocol as the matches of its subcommand say, and prints the answer.
+pub(super) fn check(protocol: &Protocol, matches: &ArgMatches) -> Result<u8, Failure> {
+    let arguments = arguments(protocol, matches)?;
+    let model = protocol
+        .instance(&arguments)
+        .map_err(|error| Failure::Usage(format!("{}: {error}", protocol.name())))?;
+    let file = matches.get_one::<PathBuf>("trace").map(|path| AnswerFile::open(path)).transpose()?;
+    let search = search(matches);
+    let mut progress = Progress::new(Limits {
+        states_max: search.states_max,
+        time_max: matches.get_one::<Duration>("time-max").copied(),
+        memory_max: search.bytes_max,
+        quiet: matches.get_flag("quiet"),
+    });
+    heed_interrupts();
+    let report = explore(&model, &search, &mut progress);
+    let spent = progress.elapsed();
+    drop(progress);
+
+    let violation = report.verdict.violation().map(|violation| (&violation.trace, &violation.broken));
+    let story = Story::new(protocol, &arguments, &model, report.verdict.word(), violation);
+    let json = super::json_line(&Answer::new(story, &search, &report, spent))?;
+    let page = if matches.get_flag("json") {
+        json.clone()
+    } else {
+        text::answer(&text::instance(protocol, &arguments), &report, spent, output::paint())
+    };
+    // Both are tried before either failure is told: one of them may keep the answer.
+    let gist = gist(&report);
+    let printed = output::print(&page, &gist);
+    let written = file.map_or(Ok(()), |file| file.write(&json, &gist));
+    printed.and(written)?;
+    Ok(exit_code(&report.verdict))
+}
+
+/// The arguments of the instance: what was given, and the defaults of the rest.
+fn arguments(protocol: &Protocol, matches: &ArgMatches) -> Result<Arguments, Failure> {
+    let given = protocol
+        .parameters()
+        .iter()
+        .filter_map(|parameter| Some((parameter.name, matches.get_one::<String>(parameter.name)?.as_str())));
+    // A protocol without planted bugs has no such option.
+    let bug = matches.try_get_one::<String>("bug").ok().flatten();
+    protocol.arguments(given, bug.map(String::as_str)).map_err(|error| Failure::Usage(error.to_string()))
+}
+
+fn search(matches: &ArgMatches) -> Search {
+    let number = |name: &str| matches.get_one::<u64>(name).copied();
+    let word = |name: &str| matches.get_one::<String>(name).map(String::as_str);
+    let default = Search::default();
+    Search {
+        order: if word("order") == Some("depth") { Order::Depth } else { Order::Breadth },
+        visited: if word("visited") == Some("fingerprint") { Visited::Fingerprint } else { Visited::Exact },
+        threads: number("threads").and_then(|number| usize::try_from(number).ok()).unwrap_or(default.threads),
+        states_max: number("states-max"),
+        depth_max: number("depth-max").and_then(|number| u32::try_from(number).ok()),
+        bytes_max: number("memory-max").or_else(memory::default_limit),
+    }
+}
+
+/// The answer in a few words, for where there is no room for more.
+fn gist(report: &Report) -> String {
+    format!("the answer ({}, {} states)", report.verdict.word(), grouped(report.coverage.states))
+}
+
+/// What holds with a reservation that the user has asked for, such as fingerprints, counts as holding.
+fn exit_code(verdict: &Verdict) -> u8 {
+    match verdict {
+        Verdict::Holds | Verdict::HoldsWithin(_) => 0,
+        Verdict::Violated(_) => 1,
+        Verdict::Unknown(_) => 2,
+    }
+}

@@ -1,0 +1,352 @@
+//! The formats that leave the program: the answer of `check --json`, which is also the file that `replay`
+//! reads, and the list. DESIGN 6 is the contract for the names.
+//!
+//! Invariant: a change of what a file means changes [`FORMAT`].
+//! Held by: quorate-cli/tests/contract.rs, quorate-cli/tests/replay.rs.
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use serde::{Deserialize, Serialize};
+
+use super::memory;
+use super::text;
+use crate::engine::{Order, Search, Visited};
+use crate::property::Property;
+use crate::protocol::{
+    Argument, Arguments, Choice, Domain, Model, PROCESSES_MAX, Parameter, ProcessId, Protocol,
+};
+use crate::verdict::{Broken, Consumed, Origin, Report, Sent, Trace, TraceStep, Verdict};
+
+/// The version of the format of answers and traces.
+pub(super) const FORMAT: u64 = 1;
+
+/// The value of a parameter.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[serde(untagged)]
+pub(super) enum Setting {
+    Number(usize),
+    Choice(String),
+}
+
+impl Setting {
+    pub(super) fn text(&self) -> String {
+        match self {
+            Setting::Number(number) => number.to_string(),
+            Setting::Choice(word) => word.clone(),
+        }
+    }
+}
+
+/// A message that a step consumed: who sent it, what it says, and where it was sent.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub(super) struct ConsumedMessage {
+    from: usize,
+    message: String,
+    step: usize,
+    send: usize,
+}
+
+/// A message that a step sent.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub(super) struct SentMessage {
+    to: usize,
+    message: String,
+}
+
+/// A choice that a step made.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub(super) struct ChoiceMade {
+    index: usize,
+    of: usize,
+    text: String,
+}
+
+/// One step of a run.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub(super) struct Step {
+    process: usize,
+    transition: String,
+    consumed: Vec<ConsumedMessage>,
+    choices: Vec<ChoiceMade>,
+    sent: Vec<SentMessage>,
+    events: Vec<String>,
+    state: String,
+    panic: Option<String>,
+}
+
+impl Step {
+    fn of(step: &TraceStep) -> Self {
+        Step {
+            process: step.process.index(),
+            transition: step.transition.clone(),
+            consumed: step
+                .consumed
+                .iter()
+                .map(|consumed| ConsumedMessage {
+                    from: consumed.from.index(),
+                    message: consumed.message.clone(),
+                    step: consumed.origin.step,
+                    send: consumed.origin.send,
+                })
+                .collect(),
+            choices: step
+                .choices
+                .iter()
+                .map(|choice| ChoiceMade { index: choice.index, of: choice.of, text: choice.text.clone() })
+                .collect(),
+            sent: step
+                .sent
+                .iter()
+                .map(|sent| SentMessage { to: sent.to.index(), message: sent.message.clone() })
+                .collect(),
+            events: step.events.clone(),
+            state: step.state.clone(),
+            panic: step.panic.clone(),
+        }
+    }
+
+    /// The step that a file describes; the position that no process can have if it names one.
+    pub(super) fn read(&self) -> Result<TraceStep, usize> {
+        let process = |position: usize| {
+            if position < PROCESSES_MAX { Ok(ProcessId::new(position)) } else { Err(position) }
+        };
+        let consumed = |consumed: &ConsumedMessage| -> Result<Consumed, usize> {
+            let origin = Origin { step: consumed.step, send: consumed.send };
+            Ok(Consumed { from: process(consumed.from)?, message: consumed.message.clone(), origin })
+        };
+        let sent = |sent: &SentMessage| -> Result<Sent, usize> {
+            Ok(Sent { to: process(sent.to)?, message: sent.message.clone() })
+        };
+        let choice =
+            |choice: &ChoiceMade| Choice { index: choice.index, of: choice.of, text: choice.text.clone() };
+        Ok(TraceStep {
+            process: process(self.process)?,
+            transition: self.transition.clone(),
+            consumed: self.consumed.iter().map(consumed).collect::<Result<_, _>>()?,
+            choices: self.choices.iter().map(choice).collect(),
+            sent: self.sent.iter().map(sent).collect::<Result<_, _>>()?,
+            events: self.events.clone(),
+            state: self.state.clone(),
+            panic: self.panic.clone(),
+        })
+    }
+}
+
+/// What a property saw of a process.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub(super) struct Observed {
+    process: usize,
+    value: String,
+}
+
+/// What was checked, what came out, and the run that shows it: the part of an answer that replay needs.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub(super) struct Story {
+    /// The version of the format.
+    pub(super) quorate: u64,
+    pub(super) protocol: String,
+    pub(super) parameters: BTreeMap<String, Setting>,
+    pub(super) bug: Option<String>,
+    /// The violated property, or all that were checked.
+    pub(super) property: String,
+    pub(super) verdict: String,
+    pub(super) processes: Vec<String>,
+    pub(super) initial: Option<Vec<String>>,
+    pub(super) trace: Option<Vec<Step>>,
+    pub(super) observed: Option<Vec<Observed>>,
+}
+
+impl Story {
+    pub(super) fn new(
+        protocol: &Protocol,
+        arguments: &Arguments,
+        model: &Model,
+        verdict: &str,
+        violation: Option<(&Trace, &Broken)>,
+    ) -> Self {
+        let setting = |argument: &Argument| match argument {
+            Argument::Number(number) => Setting::Number(*number),
+            Argument::Choice(word) => Setting::Choice(word.clone()),
+        };
+        let properties: Vec<&str> = model.properties().iter().map(Property::name).collect();
+        Story {
+            quorate: FORMAT,
+            protocol: protocol.name().to_string(),
+            parameters: arguments
+                .values()
+                .iter()
+                .map(|(name, argument)| (name.clone(), setting(argument)))
+                .collect(),
+            bug: arguments.bug().map(str::to_string),
+            property: violation
+                .map_or_else(|| text::checked(&properties), |(_, broken)| broken.property().to_string()),
+            verdict: verdict.to_string(),
+            processes: model.processes().iter().map(|process| process.name().to_string()).collect(),
+            initial: violation.map(|(trace, _)| trace.initial.clone()),
+            trace: violation.map(|(trace, _)| trace.steps.iter().map(Step::of).collect()),
+            observed: violation.and_then(|(_, broken)| observed(broken)),
+        }
+    }
+}
+
+/// What the broken property saw; nothing if it is a panic.
+pub(super) fn observed(broken: &Broken) -> Option<Vec<Observed>> {
+    match broken {
+        Broken::Property { observed, .. } => Some(
+            observed
+                .iter()
+                .map(|(process, value)| Observed { process: process.index(), value: value.clone() })
+                .collect(),
+        ),
+        Broken::Panic { .. } => None,
+    }
+}
+
+/// Which faults may happen.
+#[derive(Serialize)]
+struct Faults {
+    /// A process that has crashed is one that is slow: it is allowed for without events of its own.
+    crash: &'static str,
+}
+
+/// The answer of `check --json`.
+#[derive(Serialize)]
+pub(super) struct Answer {
+    #[serde(flatten)]
+    story: Story,
+    engine: &'static str,
+    order: &'static str,
+    visited: &'static str,
+    model: &'static str,
+    channel: &'static str,
+    faults: Faults,
+    reductions: Vec<&'static str>,
+    states: u64,
+    transitions: u64,
+    depth: u32,
+    terminal_states: u64,
+    local_steps: u64,
+    handler_calls: u64,
+    /// No engine computes the local closure, so there is nothing to say about it.
+    closure: (),
+    seconds: f64,
+    peak_bytes: u64,
+    threads: usize,
+    reason: Option<String>,
+}
+
+impl Answer {
+    pub(super) fn new(story: Story, search: &Search, report: &Report, time: Duration) -> Self {
+        let coverage = &report.coverage;
+        Answer {
+            story,
+            engine: "explore",
+            order: match search.order {
+                Order::Breadth => "breadth",
+                Order::Depth => "depth",
+            },
+            visited: match search.visited {
+                Visited::Exact => "exact",
+                Visited::Fingerprint => "fingerprint",
+            },
+            model: "m",
+            channel: "bag",
+            faults: Faults { crash: "implicit" },
+            reductions: Vec::new(),
+            states: coverage.states,
+            transitions: coverage.transitions,
+            depth: coverage.depth,
+            terminal_states: coverage.terminal_states,
+            local_steps: coverage.local_steps,
+            handler_calls: coverage.handler_calls,
+            closure: (),
+            seconds: time.as_secs_f64(),
+            peak_bytes: memory::peak().unwrap_or(coverage.bytes),
+            threads: report.threads,
+            reason: match &report.verdict {
+                Verdict::Unknown(stopped) => Some(text::stopped(stopped)),
+                Verdict::HoldsWithin(reservation) => Some(reservation.clone()),
+                Verdict::Holds | Verdict::Violated(_) => None,
+            },
+        }
+    }
+}
+
+/// The answer of `replay --json`: the run once more, as it happened now.
+#[derive(Serialize)]
+pub(super) struct Confirmed {
+    #[serde(flatten)]
+    pub(super) story: Story,
+    pub(super) engine: &'static str,
+}
+
+/// A parameter in the list.
+#[derive(Serialize)]
+struct ListedParameter {
+    name: &'static str,
+    about: &'static str,
+    default: Setting,
+    /// The least and the greatest value of a number.
+    range: Option<[usize; 2]>,
+    /// The words of a choice.
+    choices: Option<Vec<&'static str>>,
+}
+
+impl ListedParameter {
+    fn of(parameter: &Parameter) -> Self {
+        let (name, about) = (parameter.name, parameter.about);
+        match &parameter.domain {
+            Domain::Number { default, range } => ListedParameter {
+                name,
+                about,
+                default: Setting::Number(*default),
+                range: Some([*range.start(), *range.end()]),
+                choices: None,
+            },
+            Domain::Choice(words) => ListedParameter {
+                name,
+                about,
+                default: Setting::Choice(words[0].to_string()),
+                range: None,
+                choices: Some(words.clone()),
+            },
+        }
+    }
+}
+
+/// A planted bug in the list.
+#[derive(Serialize)]
+struct ListedBug {
+    name: &'static str,
+    about: &'static str,
+}
+
+/// A protocol in the list.
+#[derive(Serialize)]
+pub(super) struct ListedProtocol {
+    name: &'static str,
+    about: &'static str,
+    reference: Option<&'static str>,
+    parameters: Vec<ListedParameter>,
+    bugs: Vec<ListedBug>,
+}
+
+impl ListedProtocol {
+    pub(super) fn of(protocol: &Protocol) -> Self {
+        ListedProtocol {
+            name: protocol.name(),
+            about: protocol.about(),
+            reference: Some(protocol.reference_text()).filter(|text| !text.is_empty()),
+            parameters: protocol.parameters().iter().map(ListedParameter::of).collect(),
+            bugs: protocol.bugs().iter().map(|bug| ListedBug { name: bug.name, about: bug.about }).collect(),
+        }
+    }
+}
+
+/// The answer of `list --json`.
+#[derive(Serialize)]
+pub(super) struct List {
+    pub(super) quorate: u64,
+    pub(super) protocols: Vec<ListedProtocol>,
+}

@@ -1,0 +1,119 @@
+//! What people read: the verdict, the instance, the picture of a violation, the figures.
+//!
+//! Colours are written as ANSI sequences throughout; the stream takes them out again where none are wanted.
+
+use std::fmt::Write as _;
+use std::time::Duration;
+
+use owo_colors::OwoColorize as _;
+
+use super::memory;
+use super::units::{bytes, grouped, rate, ratio, time};
+use crate::protocol::{Argument, Arguments, Protocol};
+use crate::verdict::{Broken, Diagram, Paint, Report, Stopped, Trace, Verdict};
+
+/// Why a search stopped, with its numbers set for people.
+pub(super) fn stopped(stopped: &Stopped) -> String {
+    match stopped {
+        Stopped::States(limit) => format!("the limit of {} states was reached", grouped(*limit)),
+        Stopped::Memory(limit) => format!("the limit of {} of memory was reached", bytes(*limit)),
+        other => other.to_string(),
+    }
+}
+
+/// What was checked, in words. That no handler panics always is.
+pub(super) fn checked<S: AsRef<str>>(properties: &[S]) -> String {
+    if properties.is_empty() {
+        return "no panic".to_string();
+    }
+    properties.iter().map(AsRef::as_ref).collect::<Vec<_>>().join(", ")
+}
+
+/// The command line that names an instance: `paxos --proposers 2 … --bug always-accept`.
+pub(super) fn instance(protocol: &Protocol, arguments: &Arguments) -> String {
+    let mut line = protocol.name().to_string();
+    for parameter in protocol.parameters() {
+        match arguments.values().get(parameter.name) {
+            Some(Argument::Number(number)) => _ = write!(line, " --{} {number}", parameter.name),
+            Some(Argument::Choice(word)) => _ = write!(line, " --{} {word}", parameter.name),
+            None => {}
+        }
+    }
+    if let Some(bug) = arguments.bug() {
+        _ = write!(line, " --bug {bug}");
+    }
+    line
+}
+
+/// The answer of `check`.
+pub(super) fn answer(instance: &str, report: &Report, spent: Duration, paint: Paint) -> String {
+    let properties = checked(&report.properties);
+    let mut page = match &report.verdict {
+        Verdict::Holds => format!("{} {properties}\n{instance}\n", "holds:".green().bold()),
+        Verdict::HoldsWithin(reservation) => {
+            format!("{} {properties}\n{reservation}\n{instance}\n", "holds within:".green().bold())
+        }
+        Verdict::Unknown(reason) => format!(
+            "{} {}\nno violation of {properties} in the {} states seen\n{instance}\n",
+            "unknown:".yellow().bold(),
+            stopped(reason),
+            grouped(report.coverage.states),
+        ),
+        Verdict::Violated(violation) => violated(instance, &violation.trace, &violation.broken, paint),
+    };
+    page.push('\n');
+    page.push_str(&figures(report, spent));
+    page
+}
+
+/// A violation with its picture.
+pub(super) fn violated(instance: &str, trace: &Trace, broken: &Broken, paint: Paint) -> String {
+    let steps = trace.steps.len();
+    let diagram = Diagram::new(trace, broken, paint).to_string();
+    format!(
+        "{} {broken}, after {steps} step{}\n{instance}\n\n{}\n",
+        "violated:".red().bold(),
+        if steps == 1 { "" } else { "s" },
+        diagram.trim_end(),
+    )
+}
+
+/// With fewer states than this, the memory of the program itself hides what a state takes.
+const STATES_TELLING: u64 = 100_000;
+
+/// The figures of a search, numbers to the right, what they come to beside them.
+fn figures(report: &Report, spent: Duration) -> String {
+    let coverage = &report.coverage;
+    let peak = memory::peak().unwrap_or(coverage.bytes);
+    let a_state = if coverage.states < STATES_TELLING {
+        String::new()
+    } else {
+        format!("{:.1} bytes a state", ratio(peak, ratio(coverage.states, 1.0)))
+    };
+    let threads =
+        if report.threads == 1 { "on 1 thread".into() } else { format!("on {} threads", report.threads) };
+    let frontier = if coverage.frontier == 0 {
+        String::new()
+    } else {
+        format!("{} not expanded", grouped(coverage.frontier))
+    };
+    let rows = [
+        ("states", grouped(coverage.states), frontier),
+        ("transitions", grouped(coverage.transitions), String::new()),
+        ("terminal states", grouped(coverage.terminal_states), String::new()),
+        ("depth", grouped(coverage.depth.into()), String::new()),
+        ("local steps", grouped(coverage.local_steps), String::new()),
+        ("handler calls", grouped(coverage.handler_calls), String::new()),
+        ("time", time(spent), format!("{} states/s {threads}", grouped(rate(coverage.states, spent)))),
+        ("memory", bytes(peak), a_state),
+    ];
+    let width = rows.iter().map(|(_, value, _)| value.len()).max().unwrap_or(0);
+    rows.iter().fold(String::new(), |mut block, (name, value, note)| {
+        _ = write!(block, "  {name:<17}{value:>width$}");
+        if !note.is_empty() {
+            _ = write!(block, "   {}", note.dimmed());
+        }
+        block.push('\n');
+        block
+    })
+}

@@ -1,0 +1,230 @@
+//! What a trace tells, before anything is laid out: who takes part, what each step received, changed and
+//! sent, and what is broken in the end.
+//!
+//! Known: a process has a lane if it takes a step or is observed; what was sent to others is told in words.
+
+use std::collections::BTreeSet;
+
+use super::change::{Change, changes};
+use super::debug_text::Tree;
+use crate::protocol::ProcessId;
+use crate::verdict::replay::Broken;
+use crate::verdict::trace::{Origin, Sent, Trace, TraceStep};
+
+/// A process that is shown.
+pub(super) struct Lane {
+    pub(super) process: ProcessId,
+    pub(super) name: String,
+}
+
+/// One step.
+pub(super) struct Moment<'t> {
+    /// From 1, as people count.
+    pub(super) number: usize,
+    pub(super) lane: usize,
+    pub(super) transition: &'t str,
+    pub(super) arrivals: Vec<Arrival>,
+    /// What was chosen, where there was more than one alternative.
+    pub(super) choices: Vec<&'t str>,
+    pub(super) changes: Vec<Change>,
+    pub(super) events: Vec<Tree>,
+    pub(super) sendings: Vec<Sending>,
+    pub(super) panic: Option<&'t str>,
+}
+
+/// A message that a step consumes.
+pub(super) struct Arrival {
+    pub(super) message: Tree,
+    pub(super) from: usize,
+    /// The number of the step that sent it.
+    pub(super) sent_in: usize,
+}
+
+/// A message that a step sends, with all who get it.
+pub(super) struct Sending {
+    pub(super) message: Tree,
+    pub(super) to: String,
+    /// How many of them consume it later in the trace.
+    pub(super) received: usize,
+    pub(super) receivers: usize,
+}
+
+/// An observation that breaks the property, with all who made it.
+pub(super) struct Observed {
+    pub(super) lanes: Vec<usize>,
+    pub(super) value: Tree,
+}
+
+/// A trace, told.
+pub(super) struct Story<'t> {
+    pub(super) lanes: Vec<Lane>,
+    pub(super) moments: Vec<Moment<'t>>,
+    pub(super) observed: Vec<Observed>,
+}
+
+impl<'t> Story<'t> {
+    pub(super) fn of(trace: &'t Trace, broken: &'t Broken) -> Self {
+        let observations: &[(ProcessId, String)] = match broken {
+            Broken::Property { observed, .. } => observed,
+            Broken::Panic { .. } => &[],
+        };
+        let stepping = trace.steps.iter().map(|step| step.process);
+        let senders = trace.steps.iter().flat_map(|step| step.consumed.iter().map(|consumed| consumed.from));
+        let shown: BTreeSet<ProcessId> =
+            stepping.chain(senders).chain(observations.iter().map(|(process, _)| *process)).collect();
+        let name = |process: ProcessId| {
+            trace.processes.get(process.index()).cloned().unwrap_or_else(|| format!("{process:?}"))
+        };
+        let lanes = shown.into_iter().map(|process| Lane { process, name: name(process) }).collect();
+        let mut story = Story { lanes, moments: Vec::new(), observed: Vec::new() };
+        story.tell_steps(trace);
+        for (process, value) in observations {
+            story.note_observation(*process, Tree::read(value, &trace.processes));
+        }
+        story
+    }
+
+    fn lane(&self, process: ProcessId) -> usize {
+        self.lanes.partition_point(|lane| lane.process < process)
+    }
+
+    fn tell_steps(&mut self, trace: &'t Trace) {
+        let received: BTreeSet<Origin> = trace
+            .steps
+            .iter()
+            .flat_map(|step| step.consumed.iter().map(|consumed| consumed.origin))
+            .collect();
+        let read = |text: &String| Tree::read(text, &trace.processes);
+        let mut states: Vec<Tree> = trace.initial.iter().map(read).collect();
+        for (at, step) in trace.steps.iter().enumerate() {
+            let state = read(&step.state);
+            let before =
+                states.get_mut(step.process.index()).map(|slot| std::mem::replace(slot, state.clone()));
+            let arrivals = step.consumed.iter().map(|consumed| Arrival {
+                message: read(&consumed.message),
+                from: self.lane(consumed.from),
+                sent_in: consumed.origin.step + 1,
+            });
+            self.moments.push(Moment {
+                number: at + 1,
+                lane: self.lane(step.process),
+                transition: &step.transition,
+                arrivals: arrivals.collect(),
+                choices: step
+                    .choices
+                    .iter()
+                    .filter(|c| c.of > 1)
+                    .map(|choice| choice.text.as_str())
+                    .collect(),
+                changes: before.map_or_else(Vec::new, |before| changes(&before, &state)),
+                events: step.events.iter().map(read).collect(),
+                sendings: sendings(trace, at, step, &received),
+                panic: step.panic.as_deref(),
+            });
+        }
+    }
+
+    fn note_observation(&mut self, process: ProcessId, value: Tree) {
+        let lane = self.lane(process);
+        match self.observed.iter_mut().find(|observed| observed.value == value) {
+            Some(observed) => observed.lanes.push(lane),
+            None => self.observed.push(Observed { lanes: vec![lane], value }),
+        }
+    }
+}
+
+/// What a step sends, equal messages together.
+fn sendings(trace: &Trace, at: usize, step: &TraceStep, received: &BTreeSet<Origin>) -> Vec<Sending> {
+    let mut groups: Vec<(&str, Vec<(usize, &Sent)>)> = Vec::new();
+    for (send, sent) in step.sent.iter().enumerate() {
+        match groups.iter_mut().find(|(message, _)| *message == sent.message) {
+            Some((_, group)) => group.push((send, sent)),
+            None => groups.push((&sent.message, vec![(send, sent)])),
+        }
+    }
+    let told = |(message, group): (&str, Vec<(usize, &Sent)>)| Sending {
+        message: Tree::read(message, &trace.processes),
+        to: receivers(trace, step.process, &group.iter().map(|(_, sent)| sent.to).collect()),
+        received: group
+            .iter()
+            .filter(|(send, _)| received.contains(&Origin { step: at, send: *send }))
+            .count(),
+        receivers: group.len(),
+    };
+    groups.into_iter().map(told).collect()
+}
+
+/// The receivers of a message in words: `every acceptor`, `proposer 0`, `acceptor 0, 2 and itself`.
+fn receivers(trace: &Trace, sender: ProcessId, to: &BTreeSet<ProcessId>) -> String {
+    let role_of =
+        |process: ProcessId| trace.processes.get(process.index()).map_or("?", |name| split_name(name).0);
+    let mut roles: Vec<&str> = Vec::new();
+    for &process in to {
+        if !roles.contains(&role_of(process)) {
+            roles.push(role_of(process));
+        }
+    }
+    let told = |role: &&str| {
+        let members = |chosen: &dyn Fn(ProcessId) -> bool| -> Vec<ProcessId> {
+            let all = (0..trace.processes.len()).map(ProcessId::new);
+            all.filter(|process| role_of(*process) == *role && chosen(*process)).collect()
+        };
+        let (all, chosen) = (members(&|_| true), members(&|process| to.contains(&process)));
+        let others = members(&|process| process != sender);
+        if chosen == [sender] {
+            "itself".to_string()
+        } else if chosen.len() > 1 && chosen == all {
+            format!("every {role}")
+        } else if chosen.len() > 1 && chosen == others {
+            format!("every other {role}")
+        } else {
+            let names = chosen.iter().map(|process| trace.processes[process.index()].as_str());
+            enumerate_names(names)
+        }
+    };
+    let told: Vec<String> = roles.iter().map(told).collect();
+    match told.split_last() {
+        Some((last, others)) if !others.is_empty() => format!("{} and {last}", others.join(", ")),
+        _ => told.join(""),
+    }
+}
+
+/// `acceptor 0, 2` for `acceptor 0` and `acceptor 2`; `acceptor 0–2` for all from 0 to 2.
+pub(super) fn enumerate_names<'n>(names: impl Iterator<Item = &'n str>) -> String {
+    let names: Vec<(&str, Option<usize>)> = names
+        .map(|name| match split_name(name) {
+            (role, Some(number)) if number.parse::<usize>().is_ok() => (role, number.parse().ok()),
+            _ => (name, None),
+        })
+        .collect();
+    let follows = |(role, number): &(&str, Option<usize>), (next_role, next): &(&str, Option<usize>)| {
+        role == next_role && number.zip(*next).is_some_and(|(number, next)| number + 1 == next)
+    };
+    let mut told: Vec<String> = Vec::new();
+    let mut last_role = None;
+    for run in names.chunk_by(follows) {
+        let numbers: Vec<usize> = run.iter().filter_map(|(_, number)| *number).collect();
+        let numbers = match numbers.as_slice() {
+            [] => String::new(),
+            [only] => only.to_string(),
+            [first, second] => format!("{first}, {second}"),
+            [first, .., last] => format!("{first}–{last}"),
+        };
+        let role = run[0].0;
+        told.push(if last_role == Some(role) {
+            numbers
+        } else {
+            format!("{role} {numbers}").trim().to_string()
+        });
+        last_role = Some(role);
+    }
+    told.join(", ")
+}
+
+/// The role and the number in a process's name; no number if its role has one member.
+pub(super) fn split_name(name: &str) -> (&str, Option<&str>) {
+    match name.rsplit_once(' ') {
+        Some((role, number)) if number.bytes().all(|byte| byte.is_ascii_digit()) => (role, Some(number)),
+        _ => (name, None),
+    }
+}

@@ -1,0 +1,238 @@
+//! What a check answers beyond holds and violated: panics, limits, impure handlers, systems that make no
+//! sense; and that a counterexample is as short as it can be.
+
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Duration;
+
+use quorate::engine::{Order, Visited};
+use quorate::protocol::{Content, SystemError};
+use quorate::verdict::{Broken, Stopped};
+use quorate::{
+    Outbox, Received, Role, RoleName, System, Transitions, Verdict, majority_of, observe, quorums_of, some_of,
+};
+
+const COUNTERS: RoleName = RoleName::new("counter");
+const SINKS: RoleName = RoleName::new("sink");
+
+type Handler = fn(&mut Counter, &mut Outbox<usize>);
+
+/// Counts up to a limit and tells everybody.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+struct Counter {
+    count: usize,
+    limit: usize,
+}
+
+thread_local! {
+    static COUNT: std::cell::Cell<Handler> = const { std::cell::Cell::new(Counter::tell) };
+}
+
+impl Role for Counter {
+    type Message = usize;
+    fn transitions(&self, t: &mut Transitions<Self>) {
+        t.internal("count").when(|c| c.count < c.limit).run(COUNT.get());
+    }
+}
+
+impl Counter {
+    fn tell(&mut self, out: &mut Outbox<usize>) {
+        self.count += 1;
+        out.send_all(SINKS, self.count);
+    }
+}
+
+#[derive(Clone, PartialEq, Eq, Hash, Debug, Default)]
+struct Sink {
+    sum: usize,
+}
+
+impl Role for Sink {
+    type Message = usize;
+    fn transitions(&self, t: &mut Transitions<Self>) {
+        t.message("add").run(|s: &mut Sink, n: Received<'_, usize>, _| s.sum += *n);
+    }
+}
+
+fn system(limit: usize, count: Handler) -> System<usize> {
+    COUNT.set(count);
+    System::new()
+        .role(COUNTERS, 2, |_| Counter { count: 0, limit })
+        .role(SINKS, 1, |_| Sink::default())
+        .invariant("small", observe(|s: &Sink| s.sum), move |sums| sums[0] <= limit * (limit + 1))
+}
+
+#[test]
+fn a_panic_is_a_violation_with_the_step_that_panics() {
+    fn brittle(counter: &mut Counter, out: &mut Outbox<usize>) {
+        assert!(counter.count < 2, "cannot count to three");
+        counter.tell(out);
+    }
+    let violation = quorate::check(system(3, brittle)).assert_violated();
+    let Broken::Panic { transition, message, .. } = &violation.broken else {
+        panic!("{:?}", violation.broken)
+    };
+    assert_eq!(transition, "count");
+    assert!(message.contains("cannot count to three") && message.contains("verdicts.rs"), "{message}");
+    assert_eq!(violation.trace.steps.len(), 3);
+    assert!(violation.trace.steps[2].panic.is_some());
+}
+
+#[test]
+fn a_panic_after_a_choice_keeps_the_choice() {
+    fn risky(counter: &mut Counter, out: &mut Outbox<usize>) {
+        let dice = out.choose([1, 2, 3]);
+        assert!(dice != 2, "rolled {dice}");
+        counter.tell(out);
+    }
+    let violation = quorate::check(system(1, risky)).assert_violated();
+    assert_eq!(violation.trace.steps.len(), 1);
+    assert_eq!(violation.trace.steps[0].choices[0].index, 1);
+    assert_eq!(violation.trace.steps[0].choices[0].text, "2");
+}
+
+#[test]
+fn a_panicking_guard_or_selection_is_a_violation_too() {
+    #[derive(Clone, PartialEq, Eq, Hash, Debug)]
+    struct Fussy(usize);
+    impl Role for Fussy {
+        type Message = usize;
+        fn transitions(&self, t: &mut Transitions<Self>) {
+            t.internal("send").when(|f| f.0 == 0).run(|f, out| {
+                f.0 = 1;
+                out.send(out.me(), 5);
+            });
+            t.quorum("take", majority_of(COUNTERS))
+                .of(|_, n| {
+                    assert!(*n != 5, "no fives");
+                    true
+                })
+                .run(|_, _, _| {});
+        }
+    }
+    let system =
+        System::new().role(COUNTERS, 3, |_| Fussy(0)).invariant("true", observe(|f: &Fussy| f.0), |_| true);
+    let violation = quorate::check(system).assert_violated();
+    assert!(violation.broken.to_string().contains("no fives"), "{}", violation.broken);
+    assert_eq!(violation.trace.steps.len(), 2);
+}
+
+#[test]
+fn a_property_that_panics_is_broken() {
+    let fails = |sums: &[usize]| {
+        assert!(sums[0] < 2);
+        true
+    };
+    let system = system(3, Counter::tell).invariant("panics", observe(|s: &Sink| s.sum), fails);
+    assert_eq!(quorate::check(system).assert_violated().broken.property(), "panics");
+}
+
+#[test]
+fn limits_end_in_unknown_with_what_was_covered() {
+    let check = || quorate::check(system(6, Counter::tell));
+    let all = check().run().unwrap();
+    assert!(matches!(all.verdict, Verdict::Holds));
+    let stopped = |report: quorate::Report| match report.verdict {
+        Verdict::Unknown(stopped) => (stopped, report.coverage),
+        other => panic!("{}", other.word()),
+    };
+    let (why, coverage) = stopped(check().states_max(100).run().unwrap());
+    assert_eq!(why, Stopped::States(100));
+    assert!(coverage.states >= 100 && coverage.states < all.coverage.states, "{coverage:?}");
+    let (why, coverage) = stopped(check().depth_max(4).run().unwrap());
+    assert_eq!((why, coverage.depth), (Stopped::Depth(4), 4));
+    let (why, _) = stopped(check().bytes_max(10_000).run().unwrap());
+    assert_eq!(why, Stopped::Memory(10_000));
+    let (why, _) = stopped(check().time_max(Duration::ZERO).run().unwrap());
+    assert_eq!(why, Stopped::Time(0));
+    // A limit that is not reached changes nothing.
+    let roomy = check().states_max(1_000_000).depth_max(all.coverage.depth).run().unwrap();
+    assert!(matches!(roomy.verdict, Verdict::Holds));
+    assert_eq!(roomy.coverage.states, all.coverage.states);
+}
+
+#[test]
+fn fingerprints_never_claim_a_proof() {
+    let report = quorate::check(system(4, Counter::tell)).visited(Visited::Fingerprint).run().unwrap();
+    let Verdict::HoldsWithin(reservation) = &report.verdict else { panic!("{}", report.verdict.word()) };
+    assert!(reservation.contains("probability of"), "{reservation}");
+}
+
+#[test]
+fn an_impure_handler_is_named() {
+    fn impure(counter: &mut Counter, out: &mut Outbox<usize>) {
+        static CALLS: AtomicUsize = AtomicUsize::new(0);
+        counter.tell(out);
+        out.send_all(SINKS, CALLS.fetch_add(1, Ordering::Relaxed));
+    }
+    let report = quorate::check(system(2, impure)).run().unwrap();
+    let Verdict::Unknown(Stopped::Impure(what)) = &report.verdict else {
+        panic!("{}", report.verdict.word())
+    };
+    assert!(what.contains("'count' of counter"), "{what}");
+}
+
+#[test]
+fn depth_first_counterexamples_are_minimised() {
+    let small = |order| {
+        let system =
+            system(4, Counter::tell).invariant("under 5", observe(|s: &Sink| s.sum), |sums| sums[0] < 5);
+        quorate::check(system).order(order).assert_violated().trace.steps.len()
+    };
+    let (breadth, depth) = (small(Order::Breadth), small(Order::Depth));
+    assert_eq!(breadth, 5, "count to 3 and take the 3, and a 2 of whoever counts it first");
+    assert!(depth >= breadth && depth <= breadth + 2, "{depth}");
+}
+
+#[test]
+fn a_failing_assertion_shows_the_diagram() {
+    let system = system(2, Counter::tell).invariant("none", observe(|s: &Sink| s.sum), |sums| sums[0] < 1);
+    let fails = std::panic::AssertUnwindSafe(|| quorate::check(system).assert_holds());
+    let panic = std::panic::catch_unwind(fails).unwrap_err();
+    let text = panic.downcast_ref::<String>().unwrap();
+    for wanted in ["none", "counter", "count", "sink", "add"] {
+        assert!(text.contains(wanted), "no '{wanted}' in\n{text}");
+    }
+}
+
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+struct Waiting(Option<Vec<Vec<usize>>>, usize);
+
+impl Role for Waiting {
+    type Message = usize;
+    fn transitions(&self, t: &mut Transitions<Self>) {
+        let quorum = match &self.0 {
+            Some(listed) => quorums_of(COUNTERS, listed),
+            None => some_of(self.1, COUNTERS),
+        };
+        t.quorum("wait", quorum).run(|_, _, _| {});
+    }
+}
+
+fn refused<M: Content + Clone>(system: System<M>) -> SystemError {
+    system.build().err().expect("the system makes no sense")
+}
+
+#[test]
+fn systems_that_make_no_sense_are_refused() {
+    let counters = |count| System::new().role(COUNTERS, count, |_| Counter { count: 0, limit: 1 });
+    let waiting = |quorums, size| counters(3).role(SINKS, 1, move |_| Waiting(Clone::clone(&quorums), size));
+    assert_eq!(refused(System::<usize>::new()), SystemError::NoProcesses);
+    assert_eq!(refused(counters(0)), SystemError::EmptyRole { role: "counter" });
+    assert_eq!(refused(counters(65)), SystemError::TooManyProcesses { role: "counter", wanted: 65 });
+    let twice = counters(1).role(COUNTERS, 1, |_| Sink::default());
+    assert_eq!(refused(twice), SystemError::RoleTwice { role: "counter" });
+    let too_large = refused(waiting(None, 4));
+    assert_eq!(
+        too_large.to_string(),
+        "transition 'wait' waits for a quorum of 4 of role 'counter', which has 3: expected 1 to 3"
+    );
+    assert!(matches!(refused(waiting(None, 0)), SystemError::BadQuorum { .. }));
+    assert!(matches!(refused(waiting(Some(vec![vec![0, 3]]), 0)), SystemError::BadQuorum { .. }));
+    assert!(matches!(refused(waiting(Some(vec![]), 0)), SystemError::BadQuorum { .. }));
+    let alone = System::new().role(SINKS, 1, |_| Waiting(None, 1));
+    assert!(matches!(refused(alone), SystemError::UnknownRole { unknown: "counter", .. }));
+    let blind = counters(1).invariant("blind", observe(|s: &Sink| s.sum), |_| true);
+    assert!(matches!(refused(blind), SystemError::ObservesNobody { .. }));
+    let same = |system: System<usize>| system.invariant("p", observe(|c: &Counter| c.count), |_| true);
+    assert!(matches!(refused(same(same(counters(1)))), SystemError::PropertyTwice { .. }));
+}
