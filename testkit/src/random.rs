@@ -151,16 +151,16 @@ impl Sees {
 }
 
 impl Demands {
-    fn hold(self, observed: &[&u32]) -> bool {
-        let sum: u32 = observed.iter().copied().sum();
+    fn hold(self, observed: &[u32]) -> bool {
+        let sum: u32 = observed.iter().sum();
         match self {
             Demands::AtMost { value, processes } => {
-                observed.iter().filter(|&&&seen| seen == value).count() <= processes
+                observed.iter().filter(|&&seen| seen == value).count() <= processes
             }
             Demands::SumUpTo { sum: limit } => sum <= limit,
             Demands::SumFrom { sum: limit } => sum >= limit,
             Demands::NotFirstAndLast { first, last } => {
-                observed.first() != Some(&&first) || observed.last() != Some(&&last)
+                observed.first() != Some(&first) || observed.last() != Some(&last)
             }
         }
     }

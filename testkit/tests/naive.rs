@@ -80,8 +80,8 @@ fn found(letters: &[&str], reading: Reading, read_max: usize) -> Findings {
     let system = System::new()
         .role(SENDERS, letters.len(), |index| Sender { letters: letters[index].chars().collect() })
         .role(RECEIVERS, 1, |_| Receiver { reading, read: Vec::new() })
-        .invariant("no z", observe(|r: &Receiver| r.read.contains(&'z')), |seen| !*seen[0])
-        .at_end("short", observe(|r: &Receiver| r.read.len()), move |read| *read[0] <= read_max);
+        .invariant("no z", observe(|r: &Receiver| r.read.contains(&'z')), |seen| !seen[0])
+        .at_end("short", observe(|r: &Receiver| r.read.len()), move |read| read[0] <= read_max);
     search(&system.build().unwrap(), 1_000).unwrap()
 }
 
