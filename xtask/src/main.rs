@@ -1,2 +1,56 @@
-//! Tasks.
-fn main() {}
+//! Tasks of the house: `cargo xtask test` is the one test command, `cargo xtask bench` the race with peers.
+//!
+//! Nothing but the standard library, so that it builds in seconds on a fresh machine.
+
+mod bench;
+mod failure;
+mod run;
+mod test;
+mod tidy;
+
+use std::process::ExitCode;
+
+use failure::Failure;
+
+const HELP: &str = "\
+cargo xtask COMMAND
+
+  test [STEP...]   Everything that must hold before a merge, in this order, stopping at the first failure:
+                   components, tidy, format, clippy, bare, peers, tests, doctests, docs, bench.
+                   With steps named, only those. Missing parts of the toolchain are installed.
+  tidy             The style of the house as a test: only the `tidy` step, without building anything.
+  bench            The reference Paxos (3,3,1), unreduced, in Quorate, stateright, SPIN and rumur, in turns;
+                   prints the medians, the ratios, and which targets are reached. SPIN and rumur are
+                   installed with apt-get where that is possible, and left out where it is not.
+      --small        Paxos (2,3,1), a matter of seconds; checks the counts, and says nothing of targets
+      --rounds N     how often each contestant runs (default 3)
+      --skip NAME    leave out a contestant whose name contains NAME; may be repeated
+      --json FILE    write the figures to FILE as well
+  help             This text.
+
+Exit code: 0 when all is well, 1 when something failed, 64 for a usage error.
+";
+
+fn main() -> ExitCode {
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    let words: Vec<&str> = arguments.iter().map(String::as_str).collect();
+    let outcome = match words.as_slice() {
+        [] | ["help" | "--help" | "-h", ..] | [_, "--help" | "-h"] => {
+            run::say(HELP.trim_end());
+            Ok(())
+        }
+        ["test", steps @ ..] => test::run(steps),
+        ["tidy"] => test::run(&["tidy"]),
+        ["bench", options @ ..] => bench::Options::parse(options).and_then(|options| bench::run(&options)),
+        [unknown, ..] => {
+            Err(Failure::Usage(format!("no command `{unknown}`; expected test, tidy, bench or help")))
+        }
+    };
+    match outcome {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(failure) => {
+            eprintln!("xtask: {failure}");
+            failure.exit_code()
+        }
+    }
+}
