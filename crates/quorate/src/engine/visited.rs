@@ -84,7 +84,8 @@ impl VisitedSet {
             Table::Fingerprint(slots) => {
                 #[expect(clippy::cast_precision_loss, reason = "a probability, given to two digits")]
                 let taken = slots.taken as f64;
-                taken * (taken - 1.0).max(0.0) / 2.0 / 2f64.powi(FINGERPRINT_BITS)
+                // A state that was missed is not among those taken: even one that is alone may hide another.
+                taken * (taken + 1.0) / 2.0 / 2f64.powi(FINGERPRINT_BITS)
             }
         };
         self.tables.iter().map(in_table).sum::<f64>().min(1.0)

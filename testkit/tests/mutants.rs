@@ -1,0 +1,157 @@
+//! The comparison can fail: every mistake that is planted in the naive checker is noticed on some random
+//! protocol, as it would be noticed in an engine. What is compared is the same as in agreement.rs.
+
+use quorate::engine::Search;
+use quorate::property::Moment;
+use quorate::protocol::{Envelope, QuorumSystem, Trigger};
+use quorate_testkit::compare::{differences, explored};
+use quorate_testkit::corpus::STATES_MAX;
+use quorate_testkit::naive::{Semantics, search_with};
+use quorate_testkit::random::RandomProtocol;
+
+/// On how many protocols a mistake must be noticed.
+const NOTICED_MIN: usize = 3;
+/// Among how many.
+const SEEDS_MAX: u64 = 1_500;
+
+#[track_caller]
+fn noticed(mistake: Semantics) {
+    let differs = |seed: &u64| {
+        let model = RandomProtocol::new(*seed).model();
+        let search = Search { threads: 1, ..Search::default() };
+        let Some(found) = search_with(&model, STATES_MAX, mistake) else { return false };
+        let report = explored(&model, &search).expect("the engine does not panic");
+        !differences(&model, &found, &search, &report).is_empty()
+    };
+    let noticed: Vec<u64> = (0..SEEDS_MAX).filter(differs).take(NOTICED_MIN).collect();
+    assert_eq!(noticed.len(), NOTICED_MIN, "the mistake is noticed by seeds {noticed:?} only");
+}
+
+#[test]
+fn a_quorum_counts_a_sender_twice() {
+    noticed(Semantics {
+        accepts: |model, process, transition, local, consumed| {
+            // The model itself knows better, so it is asked as if the members had sent one each.
+            let mut renamed: Vec<Envelope> = consumed.iter().map(|&message| message.clone()).collect();
+            if let Trigger::Quorum(QuorumSystem::Size { members, .. }) =
+                model.process(process).transitions()[transition].trigger()
+                && renamed.iter().all(|message| members.contains(&message.from))
+            {
+                renamed.iter_mut().zip(members).for_each(|(message, &member)| message.from = member);
+            }
+            model.accepts(process, transition, local, &renamed.iter().collect::<Vec<_>>())
+        },
+        ..Semantics::default()
+    });
+}
+
+#[test]
+fn inboxes_are_sets() {
+    noticed(Semantics {
+        put: |inbox, message, _| {
+            if !inbox.contains(&message) {
+                inbox.push(message);
+            }
+        },
+        ..Semantics::default()
+    });
+}
+
+#[test]
+fn consuming_takes_all_copies() {
+    noticed(Semantics {
+        take: |inbox, message| inbox.retain(|held| *held != message),
+        ..Semantics::default()
+    });
+}
+
+#[test]
+fn consuming_takes_nothing() {
+    noticed(Semantics { take: |_, _| {}, ..Semantics::default() });
+}
+
+#[test]
+fn messages_to_oneself_are_lost() {
+    noticed(Semantics {
+        put: |inbox, message, to_self| {
+            if !to_self {
+                inbox.push(message);
+            }
+        },
+        ..Semantics::default()
+    });
+}
+
+#[test]
+fn only_the_first_choice_is_made() {
+    noticed(Semantics {
+        follow: |steps| steps.retain(|(step, _)| step.choices.iter().all(|&choice| choice == 0)),
+        ..Semantics::default()
+    });
+}
+
+#[test]
+fn the_second_choice_of_a_handler_is_ignored() {
+    noticed(Semantics {
+        follow: |steps| steps.retain(|(step, _)| step.choices.get(1).is_none_or(|&choice| choice == 0)),
+        ..Semantics::default()
+    });
+}
+
+#[test]
+fn choices_with_equal_outcomes_are_one() {
+    noticed(Semantics {
+        follow: |steps| {
+            steps.dedup_by(|(a, one), (b, other)| {
+                let same = one.as_ref().zip(other.as_ref());
+                a.consumed == b.consumed && same.is_some_and(|(one, other)| one.state == other.state)
+            });
+        },
+        ..Semantics::default()
+    });
+}
+
+#[test]
+fn only_the_first_set_of_messages_is_tried() {
+    noticed(Semantics {
+        follow: |steps| {
+            let first = steps.first().map(|(step, _)| step.consumed.clone());
+            steps.retain(|(step, _)| Some(&step.consumed) == first.as_ref());
+        },
+        ..Semantics::default()
+    });
+}
+
+#[test]
+fn only_the_first_quorum_is_tried() {
+    noticed(Semantics {
+        follow: |steps| {
+            let first = steps.first().map(|(step, _)| step.consumed.clone());
+            steps.retain(|(step, _)| step.consumed.len() < 2 || Some(&step.consumed) == first.as_ref());
+        },
+        ..Semantics::default()
+    });
+}
+
+#[test]
+fn panics_go_unnoticed() {
+    noticed(Semantics {
+        follow: |steps| steps.retain(|(_, outcome)| outcome.is_some()),
+        ..Semantics::default()
+    });
+}
+
+#[test]
+fn the_last_state_goes_unexplored() {
+    noticed(Semantics { explores_max: 100, ..Semantics::default() });
+}
+
+#[test]
+fn the_end_is_never_judged() {
+    noticed(Semantics { due: |moment, _| moment == Moment::Always, ..Semantics::default() });
+}
+
+#[test]
+fn every_state_is_judged_as_the_end() {
+    noticed(Semantics { due: |_, _| true, ..Semantics::default() });
+}
