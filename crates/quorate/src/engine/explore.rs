@@ -104,6 +104,8 @@ impl<'r, 'm> Run<'r, 'm> {
             if self.search.depth_max.is_some_and(|limit| depth >= limit) {
                 cut |= expanded.transitions > 0;
             } else {
+                let (lefts, rights) = self.kernel.sizes();
+                self.visited.fit(lefts, rights);
                 let new = self.rounds.insert(&mut self.visited);
                 self.coverage.states += new.iter().map(|states| states.len() as u64).sum::<u64>();
                 self.frontier.push(depth, new);

@@ -10,7 +10,7 @@ use std::ops::Range;
 use rayon::ThreadPool;
 use rayon::prelude::*;
 
-use super::visited::{Mixed, TABLES, VisitedSet, table_of};
+use super::visited::{TABLES, VisitedSet, table_of};
 use crate::kernel::{Kernel, State, Unknown};
 
 const CHUNK: usize = 2048;
@@ -44,7 +44,7 @@ pub(super) struct Rounds {
 /// The successors of a chunk of states, ordered by table.
 #[derive(Default)]
 struct Chunk {
-    successors: Vec<Mixed>,
+    successors: Vec<State>,
     /// The state that each successor was reached from, when recording.
     origins: Vec<State>,
     /// Where the successors of each table begin, and where the last ones end.
@@ -101,7 +101,7 @@ impl Rounds {
                     for chunk in chunks {
                         let share = chunk.share(at);
                         table.insert_all(&chunk.successors[share.clone()], |position| {
-                            let state = chunk.successors[share.start + position].state();
+                            let state = chunk.successors[share.start + position];
                             new.push(state);
                             if recording {
                                 parents.push((state, chunk.origins[share.start + position]));
@@ -178,12 +178,12 @@ impl Chunk {
             end += *start;
             *start = end;
         }
-        self.successors.resize(scratch.successors.len(), Mixed::default());
+        self.successors.resize(scratch.successors.len(), State::default());
         self.origins.resize(scratch.origins.len(), State::default());
         for (at, state) in scratch.successors.iter().enumerate().rev() {
             let start = &mut self.starts[table_of(*state)];
             *start -= 1;
-            self.successors[*start as usize] = Mixed::new(*state);
+            self.successors[*start as usize] = *state;
             if recording {
                 self.origins[*start as usize] = scratch.origins[at];
             }

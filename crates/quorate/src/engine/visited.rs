@@ -1,90 +1,81 @@
 //! The set of visited states.
 //!
-//! A state is a 64-bit number. It is mixed by a bijection, so that the mixed number is as exact as the state
-//! and as spread as a hash. The right half of the state chooses, for the most part, one of many small
-//! tables: states that share much are looked up and later expanded together, while what they need is in the
-//! cache. Tables are filled one at a time by whichever thread takes them, so there are no locks and no
-//! atomics, and a table that grows needs room for itself twice, not for the whole set.
+//! A state is a pair of small numbers, dense from 0. Their lowest bits choose one of many tables: states
+//! that share much of their right half are looked up together and later expanded together, while what they
+//! need is in the cache. Tables are filled one at a time by whichever thread takes them, so there are no
+//! locks and no atomics, and a table that grows needs room for itself twice, not for the whole set.
 //!
-//! Fingerprint mode keeps 48 bits of the mixed number: two states are taken for one if they are in the same
-//! table and agree in these.
+//! The table says 8 bits of a state; while both halves have fewer than 2^20 states the other 32 fill a slot
+//! *exactly*. Beyond that, tables turn to slots of 64 bits, or, in fingerprint mode, to 48 bits of a hash:
+//! then two states are taken for one if they are in the same table and agree in these.
 //!
-//! Invariant: a table is at most 4/5 full, so every probe ends; no slot holds 0 unless it is free.
+//! Invariant: a table is at most 4/5 full, so every probe ends; a slot is free or holds one state.
 //! Held by: the tests below, testkit/tests/agreement.rs.
 
 use super::Visited;
 use crate::kernel::State;
+use crate::protocol::fold;
 
 /// How many tables.
 pub(super) const TABLES: usize = 256;
+const LEFT_BITS: u32 = 2;
+const RIGHT_BITS: u32 = 6;
+/// How many states either half may have for a state to fit a narrow slot.
+const NARROW_MAX: u32 = (1 << 20) - (1 << LEFT_BITS);
 const FINGERPRINT_BITS: i32 = 48;
 
-/// Which table a state belongs to: 6 bits from its right half, 2 from the left, so that a right half with
-/// few states does not leave most tables empty.
+/// Which table a state belongs to.
 #[inline]
 pub(super) fn table_of(state: State) -> usize {
-    let (left, right) = (state.left.wrapping_mul(0x9e37_79b1), state.right.wrapping_mul(0x9e37_79b1));
-    (right >> 26 << 2 | left >> 30) as usize
-}
-
-/// A state, mixed.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Default)]
-pub(super) struct Mixed(u64);
-
-const FACTORS: [u64; 2] = [0xbf58_476d_1ce4_e5b9, 0x94d0_49bb_1331_11eb];
-const INVERSES: [u64; 2] = [0x96de_1b17_3f11_9089, 0x3196_42b2_d24d_8ec3];
-
-impl Mixed {
-    #[inline]
-    pub(super) fn new(state: State) -> Self {
-        // The initial state is (0, 0), and 0 marks a free slot.
-        let mut x = (u64::from(state.left) << 32 | u64::from(state.right)).wrapping_add(1);
-        x = (x ^ (x >> 30)).wrapping_mul(FACTORS[0]);
-        x = (x ^ (x >> 27)).wrapping_mul(FACTORS[1]);
-        Mixed(x ^ (x >> 31))
-    }
-
-    #[inline]
-    #[expect(clippy::cast_possible_truncation, reason = "the two halves are wanted")]
-    pub(super) fn state(self) -> State {
-        let mut x = self.0;
-        x = (x ^ (x >> 31) ^ (x >> 62)).wrapping_mul(INVERSES[1]);
-        x = (x ^ (x >> 27) ^ (x >> 54)).wrapping_mul(INVERSES[0]);
-        x = (x ^ (x >> 30) ^ (x >> 60)).wrapping_sub(1);
-        State { left: (x >> 32) as u32, right: x as u32 }
-    }
+    let (left, right) = (state.left % (1 << LEFT_BITS), state.right % (1 << RIGHT_BITS));
+    (right << LEFT_BITS | left) as usize
 }
 
 /// The tables.
 pub(super) struct VisitedSet {
     pub(super) tables: Vec<Table>,
+    kind: Visited,
 }
 
 impl VisitedSet {
     pub(super) fn new(kind: Visited) -> Self {
-        let table = || match kind {
-            Visited::Exact => Table::Exact(Slots::default()),
-            Visited::Fingerprint => Table::Fingerprint(Slots::default()),
-        };
-        VisitedSet { tables: (0..TABLES).map(|_| table()).collect() }
+        VisitedSet { tables: (0..TABLES).map(|_| Table::Narrow(Buckets::default())).collect(), kind }
+    }
+
+    /// Makes room for states whose halves have numbers below these.
+    pub(super) fn fit(&mut self, lefts: usize, rights: usize) {
+        let narrow = lefts.max(rights) <= NARROW_MAX as usize;
+        if narrow || !matches!(self.tables[0], Table::Narrow(_)) {
+            return;
+        }
+        for (at, table) in self.tables.iter_mut().enumerate() {
+            let wider = match self.kind {
+                Visited::Exact => Table::Wide(Buckets::default()),
+                Visited::Fingerprint => Table::Fingerprint(Buckets::default()),
+            };
+            let before = std::mem::replace(table, wider);
+            let Table::Narrow(before) = before else { continue };
+            let states: Vec<State> = before.slots().map(|slot| slot.state(at)).collect();
+            table.insert_all(&states, |_| {});
+        }
+    }
+
+    pub(super) fn insert(&mut self, state: State) {
+        self.tables[table_of(state)].insert_all(&[state], |_| {});
     }
 
     pub(super) fn bytes(&self) -> u64 {
         self.tables.iter().map(Table::bytes).sum()
     }
 
-    pub(super) fn insert(&mut self, state: State) {
-        self.tables[table_of(state)].insert_all(&[Mixed::new(state)], |_| {});
-    }
-
-    /// The probability that some state was taken for another, at most; 0 if exact.
+    /// The probability that some state was taken for another, at most; 0 if that is impossible.
     pub(super) fn missed_probability(&self) -> f64 {
         let in_table = |table: &Table| match table {
-            Table::Exact(_) => 0.0,
-            Table::Fingerprint(slots) => {
+            Table::Narrow(_) | Table::Wide(_) => 0.0,
+            Table::Fingerprint(buckets) => {
+                // A state that was missed is not in the table: one more than it holds.
                 #[expect(clippy::cast_precision_loss, reason = "a probability, given to two digits")]
-                let taken = slots.taken as f64;
-                // A state that was missed is not among those taken: even one that is alone may hide another.
+                let taken = buckets.taken as f64;
                 taken * (taken + 1.0) / 2.0 / 2f64.powi(FINGERPRINT_BITS)
             }
         };
@@ -92,64 +83,96 @@ impl VisitedSet {
     }
 }
 
-/// A table of one kind or the other.
+/// A table of some kind.
 pub(super) enum Table {
-    Exact(Slots<Whole>),
-    Fingerprint(Slots<Short>),
+    Narrow(Buckets<Narrow, 16>),
+    Wide(Buckets<Wide, 8>),
+    Fingerprint(Buckets<Fingerprint, 10>),
 }
 
 impl Table {
-    /// Inserts numbers; calls `new` with the position of each that was not there.
-    pub(super) fn insert_all(&mut self, numbers: &[Mixed], new: impl FnMut(usize)) {
+    /// Inserts states; calls `new` with the position of each that was not there.
+    pub(super) fn insert_all(&mut self, states: &[State], new: impl FnMut(usize)) {
         match self {
-            Table::Exact(slots) => slots.insert_all(numbers, new),
-            Table::Fingerprint(slots) => slots.insert_all(numbers, new),
+            Table::Narrow(buckets) => buckets.insert_all(states, new),
+            Table::Wide(buckets) => buckets.insert_all(states, new),
+            Table::Fingerprint(buckets) => buckets.insert_all(states, new),
         }
     }
 
     fn bytes(&self) -> u64 {
         match self {
-            Table::Exact(slots) => slots.bytes(),
-            Table::Fingerprint(slots) => slots.bytes(),
+            Table::Narrow(buckets) => buckets.bytes(),
+            Table::Wide(buckets) => buckets.bytes(),
+            Table::Fingerprint(buckets) => buckets.bytes(),
         }
     }
 }
 
-/// What a slot holds of a number; the default is free.
+/// What a slot holds of a state of its table; the default is free.
 pub(super) trait Slot: Copy + Default + PartialEq {
-    fn of(number: Mixed) -> Self;
-    /// Bits that choose the place, the same for the slot as for its number.
+    fn of(state: State) -> Self;
+    /// Bits that choose the bucket.
     fn place(self) -> u32;
 }
 
-/// A whole number.
+/// What the table does not say: 18 bits of the left half, 14 of the right, and 1 added.
 #[derive(Clone, Copy, Default, PartialEq)]
-pub(super) struct Whole(u64);
+pub(super) struct Narrow(u32);
 
-impl Slot for Whole {
-    #[inline]
-    fn of(number: Mixed) -> Self {
-        Whole(number.0)
-    }
-
-    #[inline]
-    #[expect(clippy::cast_possible_truncation, reason = "the lower half is wanted")]
-    fn place(self) -> u32 {
-        self.0 as u32
+impl Narrow {
+    fn state(self, table: usize) -> State {
+        #[expect(clippy::cast_possible_truncation, reason = "there are few tables")]
+        let (table, rest) = (table as u32, self.0 - 1);
+        State {
+            left: rest >> 14 << LEFT_BITS | table % (1 << LEFT_BITS),
+            right: rest % (1 << 14) << RIGHT_BITS | table >> LEFT_BITS,
+        }
     }
 }
 
-/// The lower 48 bits of a number.
-#[derive(Clone, Copy, Default, PartialEq)]
-pub(super) struct Short([u16; 3]);
-
-impl Slot for Short {
+impl Slot for Narrow {
     #[inline]
-    #[expect(clippy::cast_possible_truncation, reason = "the lower bits are wanted")]
-    fn of(number: Mixed) -> Self {
-        let bits = [number.0 as u16, (number.0 >> 16) as u16, (number.0 >> 32) as u16];
+    fn of(state: State) -> Self {
+        Narrow((state.left >> LEFT_BITS << 14 | state.right >> RIGHT_BITS) + 1)
+    }
+
+    #[inline]
+    fn place(self) -> u32 {
+        let x = (self.0 ^ self.0 >> 15).wrapping_mul(0x85eb_ca6b);
+        (x ^ x >> 13).wrapping_mul(0xc2b2_ae35)
+    }
+}
+
+/// The whole state, and 1 added.
+#[derive(Clone, Copy, Default, PartialEq)]
+pub(super) struct Wide(u64);
+
+impl Slot for Wide {
+    #[inline]
+    fn of(state: State) -> Self {
+        Wide((u64::from(state.left) << 32 | u64::from(state.right)) + 1)
+    }
+
+    #[inline]
+    #[expect(clippy::cast_possible_truncation, reason = "32 bits are wanted")]
+    fn place(self) -> u32 {
+        fold(self.0, 0xd6e8_feb8_6659_fd93) as u32
+    }
+}
+
+/// 48 bits of a hash of the state.
+#[derive(Clone, Copy, Default, PartialEq)]
+pub(super) struct Fingerprint([u16; 3]);
+
+impl Slot for Fingerprint {
+    #[inline]
+    #[expect(clippy::cast_possible_truncation, reason = "48 bits are wanted")]
+    fn of(state: State) -> Self {
+        let hash = fold(Wide::of(state).0 ^ 0x9e37_79b9_7f4a_7c15, 0xd6e8_feb8_6659_fd93);
+        let bits = [hash as u16, (hash >> 16) as u16, (hash >> 32) as u16];
         // A fingerprint of 0 would look like a free slot.
-        Short(if bits == [0; 3] { [1, 0, 0] } else { bits })
+        Fingerprint(if bits == [0; 3] { [1, 0, 0] } else { bits })
     }
 
     #[inline]
@@ -158,32 +181,50 @@ impl Slot for Short {
     }
 }
 
-/// How many numbers are looked up together.
-const BLOCK: usize = 16;
+/// A cache line of slots, taken from the front.
+#[derive(Clone, Copy)]
+#[repr(align(64))]
+struct Bucket<S, const N: usize>([S; N]);
 
-/// Open addressing with linear probing.
-pub(super) struct Slots<S> {
-    slots: Vec<S>,
-    taken: usize,
-}
-
-impl<S: Slot> Default for Slots<S> {
-    fn default() -> Self {
-        Slots { slots: vec![S::default(); 64], taken: 0 }
+impl<S: Slot, const N: usize> Bucket<S, N> {
+    /// Looks at every slot: one answer that may go either way is cheaper than several.
+    #[inline]
+    fn holds(&self, slot: S) -> bool {
+        self.0.iter().fold(false, |held, other| held | (*other == slot))
     }
 }
 
-impl<S: Slot> Slots<S> {
-    fn insert_all(&mut self, numbers: &[Mixed], mut new: impl FnMut(usize)) {
-        // PERF: looking at the homes of a block first lets the processor wait for their cache lines together.
-        for (block, chunk) in numbers.chunks(BLOCK).enumerate() {
+/// How many states are looked up together.
+const BLOCK: usize = 16;
+
+/// Open addressing by buckets: what does not fit its own bucket goes to the next one that has room.
+pub(super) struct Buckets<S, const N: usize> {
+    buckets: Vec<Bucket<S, N>>,
+    taken: usize,
+}
+
+impl<S: Slot, const N: usize> Default for Buckets<S, N> {
+    fn default() -> Self {
+        Buckets { buckets: vec![Bucket([S::default(); N]); 4], taken: 0 }
+    }
+}
+
+impl<S: Slot, const N: usize> Buckets<S, N> {
+    fn slots(&self) -> impl Iterator<Item = S> {
+        self.buckets.iter().flat_map(|bucket| bucket.0).filter(|slot| *slot != S::default())
+    }
+
+    fn insert_all(&mut self, states: &[State], mut new: impl FnMut(usize)) {
+        // PERF: looking at the buckets of a whole block first lets the processor wait for their cache lines
+        // together, and sorts out most states that are there already (docs/decisions/0003).
+        for (block, states) in states.chunks(BLOCK).enumerate() {
             let mut present = [false; BLOCK];
-            for (present, number) in present.iter_mut().zip(chunk) {
-                let slot = S::of(*number);
-                *present = self.slots[self.home(slot)] == slot;
+            for (present, state) in present.iter_mut().zip(states) {
+                let slot = S::of(*state);
+                *present = self.buckets[self.home(slot)].holds(slot);
             }
-            for (at, number) in chunk.iter().enumerate() {
-                if !present[at] && self.insert(S::of(*number)) {
+            for (at, state) in states.iter().enumerate() {
+                if !present[at] && self.insert(S::of(*state)) {
                     new(block * BLOCK + at);
                 }
             }
@@ -192,74 +233,78 @@ impl<S: Slot> Slots<S> {
 
     #[inline]
     fn insert(&mut self, slot: S) -> bool {
-        let place = self.free_or_same(slot);
-        if self.slots[place] == slot {
-            return false;
+        let mut at = self.home(slot);
+        loop {
+            let bucket = &mut self.buckets[at];
+            if bucket.holds(slot) {
+                return false;
+            }
+            if let Some(free) = bucket.0.iter_mut().find(|slot| **slot == S::default()) {
+                *free = slot;
+                break;
+            }
+            at = if at + 1 == self.buckets.len() { 0 } else { at + 1 };
         }
-        self.slots[place] = slot;
         self.taken += 1;
-        if self.taken * 5 > self.slots.len() * 4 {
+        if self.taken * 5 > self.buckets.len() * N * 4 {
             self.grow();
         }
         true
     }
 
     #[inline]
-    fn free_or_same(&self, slot: S) -> usize {
-        let mut at = self.home(slot);
-        while self.slots[at] != slot && self.slots[at] != S::default() {
-            at += 1;
-            if at == self.slots.len() {
-                at = 0;
-            }
-        }
-        at
-    }
-
-    #[inline]
     fn home(&self, slot: S) -> usize {
-        ((u64::from(slot.place()) * self.slots.len() as u64) >> 32) as usize
+        ((u64::from(slot.place()) * self.buckets.len() as u64) >> 32) as usize
     }
 
     fn grow(&mut self) {
-        let larger = vec![S::default(); self.slots.len() / 2 * 3];
-        let before = std::mem::replace(&mut self.slots, larger);
-        for slot in before.into_iter().filter(|slot| *slot != S::default()) {
-            let place = self.free_or_same(slot);
-            self.slots[place] = slot;
+        let larger = vec![Bucket([S::default(); N]); self.buckets.len() / 2 * 3];
+        let before = std::mem::replace(self, Buckets { buckets: larger, taken: 0 });
+        for slot in before.slots() {
+            self.insert(slot);
         }
     }
 
     fn bytes(&self) -> u64 {
-        (self.slots.capacity() * size_of::<S>()) as u64
+        (self.buckets.capacity() * size_of::<Bucket<S, N>>()) as u64
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use std::collections::HashSet;
+
     use super::*;
 
-    fn some_states(count: u32) -> impl Iterator<Item = State> {
-        (0..count).map(|n| State { left: n.wrapping_mul(0x9e37_79b9) >> 7, right: n % 1009 })
+    /// Many states, some of them twice, with halves below a bound.
+    fn some_states(count: u32, bound: u32) -> impl Iterator<Item = State> {
+        let scattered = move |n: u32| n.wrapping_mul(0x9e37_79b9) % bound;
+        (0..count).map(move |n| State { left: scattered(n % (count / 2)), right: scattered(n % (count / 3)) })
     }
 
     #[test]
-    fn mixing_is_a_bijection() {
-        for state in some_states(10_000).chain([State { left: u32::MAX, right: u32::MAX - 1 }]) {
-            assert_eq!(Mixed::new(state).state(), state);
+    fn a_narrow_slot_and_its_table_are_the_state() {
+        let last = NARROW_MAX - 1;
+        for state in some_states(10_000, NARROW_MAX).chain([State { left: last, right: last }]) {
+            assert_eq!(Narrow::of(state).state(table_of(state)), state);
+            assert!(Narrow::of(state) != Narrow::default());
         }
     }
 
+    /// Inserts states below the bound for narrow slots, then some beyond.
     fn inserts_once(kind: Visited) {
         let mut set = VisitedSet::new(kind);
-        let mut expected = std::collections::HashSet::new();
-        for state in some_states(200_000) {
-            let mixed = Mixed::new(state);
-            let mut new = false;
-            set.tables[table_of(state)].insert_all(&[mixed], |_| new = true);
-            assert_eq!(new, expected.insert((state.left, state.right)), "{state:?}");
+        let mut expected = HashSet::new();
+        for bound in [NARROW_MAX, u32::MAX] {
+            set.fit(bound as usize, bound as usize);
+            for state in some_states(100_000, bound) {
+                let mut new = false;
+                set.tables[table_of(state)].insert_all(&[state], |_| new = true);
+                assert_eq!(new, expected.insert((state.left, state.right)), "{state:?}");
+            }
         }
         assert!(expected.len() > 100_000);
+        assert_eq!(set.missed_probability() > 0.0, kind == Visited::Fingerprint);
     }
 
     #[test]
@@ -270,5 +315,15 @@ mod tests {
     #[test]
     fn fingerprints_of_few_states_do_not_collide() {
         inserts_once(Visited::Fingerprint);
+    }
+
+    #[test]
+    fn states_inserted_together_are_told_apart() {
+        let states: Vec<State> = some_states(50_000, 1000).filter(|state| table_of(*state) == 0).collect();
+        let (mut table, mut new) = (Table::Narrow(Buckets::default()), Vec::new());
+        table.insert_all(&states, |at| new.push(states[at]));
+        let distinct: HashSet<_> = states.iter().map(|state| (state.left, state.right)).collect();
+        assert_eq!(new.len(), distinct.len());
+        assert!(new.len() > 100 && new.len() < states.len());
     }
 }

@@ -2,7 +2,6 @@
 
 use std::cmp::Ordering;
 use std::collections::HashMap;
-use std::ops::Range;
 use std::sync::Arc;
 
 use super::table::Interner;
@@ -12,6 +11,26 @@ pub(super) type MessageId = u32;
 /// A bag of messages, sorted.
 pub(super) type SendsId = u32;
 
+/// A set of processes.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub(super) struct Members(u64);
+
+impl Members {
+    pub(super) const NOBODY: Members = Members(0);
+
+    pub(super) fn one(process: ProcessId) -> Self {
+        Members(1 << process.index())
+    }
+
+    pub(super) fn and(self, other: Members) -> Self {
+        Members(self.0 | other.0)
+    }
+
+    fn contains(self, process: ProcessId) -> bool {
+        self.0 >> process.index() & 1 == 1
+    }
+}
+
 /// No messages.
 pub(super) const NOTHING: SendsId = 0;
 
@@ -19,7 +38,7 @@ pub(super) const NOTHING: SendsId = 0;
 pub(super) struct Mail {
     messages: Interner<(ProcessId, Envelope)>,
     bags: Interner<Arc<[MessageId]>>,
-    splits: HashMap<(SendsId, usize, usize), (SendsId, SendsId)>,
+    splits: HashMap<(SendsId, Members), (SendsId, SendsId)>,
 }
 
 impl Mail {
@@ -61,15 +80,15 @@ impl Mail {
     }
 
     /// The messages for these processes, and the others.
-    pub(super) fn split(&mut self, sends: SendsId, processes: Range<usize>) -> (SendsId, SendsId) {
+    pub(super) fn split(&mut self, sends: SendsId, members: Members) -> (SendsId, SendsId) {
         if sends == NOTHING {
             return (NOTHING, NOTHING);
         }
-        let key = (sends, processes.start, processes.end);
+        let key = (sends, members);
         if let Some(&known) = self.splits.get(&key) {
             return known;
         }
-        let for_them = |message: &MessageId| processes.contains(&self.receiver(*message).index());
+        let for_them = |message: &MessageId| members.contains(self.receiver(*message));
         let (inside, outside) = self.messages_of(sends).iter().partition(|message| for_them(message));
         let split = (self.bag(inside), self.bag(outside));
         self.splits.insert(key, split);
@@ -77,7 +96,7 @@ impl Mail {
     }
 
     pub(super) fn split_own(&mut self, sends: SendsId, own: ProcessId) -> (SendsId, SendsId) {
-        self.split(sends, own.index()..own.index() + 1)
+        self.split(sends, Members::one(own))
     }
 
     pub(super) fn bytes(&self) -> u64 {

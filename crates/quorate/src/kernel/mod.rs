@@ -72,7 +72,13 @@ pub(crate) struct Kernel<'m> {
 impl<'m> Kernel<'m> {
     pub(crate) fn new(model: &'m Model) -> Self {
         let processes: Vec<ProcessGraph> = model.ids().map(|id| ProcessGraph::new(model, id)).collect();
-        let tree = Tree::new(processes.len());
+        let all: Vec<ProcessId> = match std::env::var("ORDER") {
+            Ok(o) => o.split(',').map(|x| ProcessId::new(x.parse().unwrap())).collect(),
+            _ => model.ids().collect(),
+        };
+        let cut: usize = std::env::var("CUT").map_or(all.len().div_ceil(2), |c| c.parse().unwrap());
+        let (left, right) = all.split_at(cut);
+        let tree = Tree::new(left, right);
         Kernel {
             model,
             mail: Mail::new(),
@@ -221,6 +227,11 @@ impl<'m> Kernel<'m> {
         let steps = self.processes.iter().map(|process| process.local_steps).sum();
         let calls = self.processes.iter().map(|process| process.handler_calls).sum();
         (steps, calls)
+    }
+
+    /// How many states of the two halves are known.
+    pub(crate) fn sizes(&self) -> (usize, usize) {
+        (self.tree.left().size(&self.processes), self.tree.right().size(&self.processes))
     }
 
     /// Bytes in the tables.

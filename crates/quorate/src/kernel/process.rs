@@ -70,6 +70,11 @@ impl ProcessGraph {
         graph
     }
 
+    /// How many configurations are known.
+    pub(super) fn size(&self) -> usize {
+        self.configurations.len()
+    }
+
     /// The local state of a configuration.
     pub(super) fn local(&self, configuration: ConfigurationId) -> LocalId {
         self.configurations.value(configuration).0

@@ -148,6 +148,10 @@ impl Default for Pairs {
 }
 
 impl Pairs {
+    pub(super) fn len(&self) -> usize {
+        self.pairs.len()
+    }
+
     pub(super) fn pair(&self, number: u32) -> (u32, u32) {
         self.pairs[number as usize]
     }

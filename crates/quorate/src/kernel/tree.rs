@@ -5,9 +5,7 @@
 //! messages that arrive are memoized, so the work at a node is done once for each of its states, not once
 //! for each global state that contains it.
 
-use std::ops::Range;
-
-use super::mail::{NOTHING, SendsId};
+use super::mail::{Members, NOTHING, SendsId};
 use super::process::ProcessGraph;
 use super::table::{PairMap, Pairs};
 use super::views::{ViewId, Views};
@@ -24,6 +22,7 @@ pub(crate) struct Step {
 /// A node of the tree, with what is known of its states.
 pub(crate) struct Half {
     kind: Kind,
+    members: Members,
     /// Where the steps of a state begin and end in `steps`; begins at `u32::MAX` while unknown.
     spans: Vec<(u32, u32)>,
     steps: Vec<Step>,
@@ -39,7 +38,7 @@ enum Kind {
     /// One process; its states are its configurations.
     Process(ProcessId),
     /// Two nodes side by side.
-    Pair { children: Box<(Half, Half)>, states: Pairs, left: Range<usize> },
+    Pair { children: Box<(Half, Half)>, states: Pairs },
 }
 
 /// What a node needs to work something out.
@@ -52,20 +51,23 @@ pub(super) struct Workshop<'a, 'm> {
 const UNKNOWN: (u32, u32) = (u32::MAX, u32::MAX);
 
 impl Half {
-    fn new(processes: Range<usize>) -> Self {
-        let kind = match processes.len() {
-            0 => Kind::Nobody,
-            1 => Kind::Process(ProcessId::new(processes.start)),
-            count => {
-                let middle = processes.start + count / 2;
-                let children = (Half::new(processes.start..middle), Half::new(middle..processes.end));
+    /// A node for these processes, halved again and again in the order given.
+    fn new(processes: &[ProcessId]) -> Self {
+        let kind = match processes {
+            [] => Kind::Nobody,
+            [process] => Kind::Process(*process),
+            _ => {
+                let (left, right) = processes.split_at(processes.len() / 2);
                 let mut states = Pairs::default();
                 assert_eq!(states.number(0, 0), 0, "the initial state comes first");
-                Kind::Pair { children: Box::new(children), states, left: processes.start..middle }
+                Kind::Pair { children: Box::new((Half::new(left), Half::new(right))), states }
             }
         };
+        let one = |process: &ProcessId| Members::one(*process);
+        let members = processes.iter().map(one).fold(Members::NOBODY, Members::and);
         Half {
             kind,
+            members,
             spans: Vec::new(),
             steps: Vec::new(),
             arrivals: PairMap::default(),
@@ -97,6 +99,15 @@ impl Half {
     #[inline]
     pub(crate) fn panics(&self, state: u32) -> bool {
         !self.panicking.is_empty() && self.panicking.contains(&state)
+    }
+
+    /// How many states are known, whatever is known of them.
+    pub(super) fn size(&self, processes: &[ProcessGraph]) -> usize {
+        match &self.kind {
+            Kind::Nobody => 1,
+            Kind::Process(process) => processes[process.index()].size(),
+            Kind::Pair { states, .. } => states.len(),
+        }
     }
 
     fn learn_steps(&mut self, state: u32, workshop: &mut Workshop<'_, '_>) {
@@ -144,29 +155,20 @@ impl Half {
 
     /// The steps of a pair: each child's, with what it sends to the other child delivered.
     fn compose_steps(&mut self, state: u32, workshop: &mut Workshop<'_, '_>) {
-        let Kind::Pair { children, states, left: left_range } = &mut self.kind else { return };
+        let Kind::Pair { children, states } = &mut self.kind else { return };
         let (left, right) = states.pair(state);
         let (one, two) = &mut **children;
         for at in 0..one.steps(left).map_or(0, <[Step]>::len) {
-            let step = one.steps(left).expect("learnt above")[at];
-            let (_, out) = workshop.tools.mail.split(step.sends, left_range.clone());
-            let (inside, outside) = workshop.tools.mail.split(out, two.range());
+            let step = one.steps(left).expect("learnt before")[at];
+            let (inside, outside) = workshop.tools.mail.split(step.sends, two.members);
             let other = two.learn_arrival(right, inside, workshop);
             self.steps.push(Step { next: states.number(step.next, other), sends: outside });
         }
         for at in 0..two.steps(right).map_or(0, <[Step]>::len) {
-            let step = two.steps(right).expect("learnt above")[at];
-            let (inside, outside) = workshop.tools.mail.split(step.sends, left_range.clone());
+            let step = two.steps(right).expect("learnt before")[at];
+            let (inside, outside) = workshop.tools.mail.split(step.sends, one.members);
             let other = one.learn_arrival(left, inside, workshop);
             self.steps.push(Step { next: states.number(other, step.next), sends: outside });
-        }
-    }
-
-    fn range(&self) -> Range<usize> {
-        match &self.kind {
-            Kind::Nobody => 0..0,
-            Kind::Process(process) => process.index()..process.index() + 1,
-            Kind::Pair { children, left, .. } => left.start..children.1.range().end,
         }
     }
 
@@ -183,8 +185,8 @@ impl Half {
             Kind::Process(process) => {
                 workshop.processes[process.index()].arrive(state, sends, workshop.tools.mail)
             }
-            Kind::Pair { children, states, left } => {
-                let (for_left, for_right) = workshop.tools.mail.split(sends, left.clone());
+            Kind::Pair { children, states } => {
+                let (for_left, for_right) = workshop.tools.mail.split(sends, children.0.members);
                 let (one, two) = states.pair(state);
                 let one = children.0.learn_arrival(one, for_left, workshop);
                 let two = children.1.learn_arrival(two, for_right, workshop);
@@ -195,11 +197,11 @@ impl Half {
         arrived
     }
 
-    fn configurations(&self, state: u32, found: &mut Vec<u32>) {
+    fn configurations(&self, state: u32, found: &mut [u32]) {
         match &self.kind {
             Kind::Nobody => {}
-            Kind::Process(_) => found.push(state),
-            Kind::Pair { children, states, .. } => {
+            Kind::Process(process) => found[process.index()] = state,
+            Kind::Pair { children, states } => {
                 let (left, right) = states.pair(state);
                 children.0.configurations(left, found);
                 children.1.configurations(right, found);
@@ -223,12 +225,13 @@ impl Half {
 pub(super) struct Tree {
     left: Half,
     right: Half,
+    processes: usize,
 }
 
 impl Tree {
-    pub(super) fn new(processes: usize) -> Self {
-        let middle = processes.div_ceil(2);
-        Tree { left: Half::new(0..middle), right: Half::new(middle..processes) }
+    /// The processes on one side and on the other.
+    pub(super) fn new(left: &[ProcessId], right: &[ProcessId]) -> Self {
+        Tree { left: Half::new(left), right: Half::new(right), processes: left.len() + right.len() }
     }
 
     pub(super) fn left(&self) -> &Half {
@@ -268,7 +271,7 @@ impl Tree {
 
     /// The configurations of the processes, in order.
     pub(super) fn configurations(&self, left: u32, right: u32) -> Vec<u32> {
-        let mut found = Vec::new();
+        let mut found = vec![0; self.processes];
         self.left.configurations(left, &mut found);
         self.right.configurations(right, &mut found);
         found
