@@ -13,7 +13,7 @@ pub(super) struct Batch {
 
 /// Breadth-first: how many states are expanded together. Large batches make the tables of the visited set
 /// stay in the cache while their share of the successors is looked up.
-const BREADTH: usize = 1024 * 1024;
+const BREADTH: usize = 256 * 1024;
 /// Depth-first: newest first means little if the batch is large.
 const DEPTH: usize = 256;
 

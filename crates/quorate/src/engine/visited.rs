@@ -21,14 +21,28 @@ pub(super) const TABLES: usize = 256;
 const LEFT_BITS: u32 = 2;
 const RIGHT_BITS: u32 = 6;
 /// How many states either half may have for a state to fit a narrow slot.
-const NARROW_MAX: u32 = (1 << 20) - (1 << LEFT_BITS);
+const NARROW_MAX: u32 = (1 << 20) - (1 << (LEFT_BITS + NEIGHBOUR_BITS));
 const FINGERPRINT_BITS: i32 = 48;
+
+/// Numbers that differ in these lowest bits only go to the same table: they are neighbours in memory.
+const NEIGHBOUR_BITS: u32 = 3;
 
 /// Which table a state belongs to.
 #[inline]
 pub(super) fn table_of(state: State) -> usize {
-    let (left, right) = (state.left % (1 << LEFT_BITS), state.right % (1 << RIGHT_BITS));
-    (right << LEFT_BITS | left) as usize
+    let (left, right) = (state.left >> NEIGHBOUR_BITS, state.right >> NEIGHBOUR_BITS);
+    (right % (1 << RIGHT_BITS) << LEFT_BITS | left % (1 << LEFT_BITS)) as usize
+}
+
+/// A number without the bits that the table says.
+#[inline]
+fn rest(number: u32, table_bits: u32) -> u32 {
+    number >> (NEIGHBOUR_BITS + table_bits) << NEIGHBOUR_BITS | number % (1 << NEIGHBOUR_BITS)
+}
+
+/// The number with that rest in a table that says these bits.
+fn with_rest(rest: u32, table_bits: u32, said: u32) -> u32 {
+    (rest >> NEIGHBOUR_BITS << table_bits | said) << NEIGHBOUR_BITS | rest % (1 << NEIGHBOUR_BITS)
 }
 
 /// The tables.
@@ -125,8 +139,8 @@ impl Narrow {
         #[expect(clippy::cast_possible_truncation, reason = "there are few tables")]
         let (table, rest) = (table as u32, self.0 - 1);
         State {
-            left: rest >> 14 << LEFT_BITS | table % (1 << LEFT_BITS),
-            right: rest % (1 << 14) << RIGHT_BITS | table >> LEFT_BITS,
+            left: with_rest(rest >> 14, LEFT_BITS, table % (1 << LEFT_BITS)),
+            right: with_rest(rest % (1 << 14), RIGHT_BITS, table >> LEFT_BITS),
         }
     }
 }
@@ -134,7 +148,7 @@ impl Narrow {
 impl Slot for Narrow {
     #[inline]
     fn of(state: State) -> Self {
-        Narrow((state.left >> LEFT_BITS << 14 | state.right >> RIGHT_BITS) + 1)
+        Narrow((rest(state.left, LEFT_BITS) << 14 | rest(state.right, RIGHT_BITS)) + 1)
     }
 
     #[inline]
