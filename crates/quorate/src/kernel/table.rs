@@ -134,17 +134,10 @@ impl PairMap {
 }
 
 /// Numbers for pairs of numbers, from 0 in the order of discovery.
-///
-/// Invariant: at most 3 of 4 slots are taken, so every probe ends.
+#[derive(Default)]
 pub(super) struct Pairs {
-    slots: Vec<u32>,
+    numbers: PairMap,
     pairs: Vec<(u32, u32)>,
-}
-
-impl Default for Pairs {
-    fn default() -> Self {
-        Pairs { slots: vec![FREE; 64], pairs: Vec::new() }
-    }
 }
 
 impl Pairs {
@@ -157,36 +150,18 @@ impl Pairs {
     }
 
     pub(super) fn number(&mut self, a: u32, b: u32) -> u32 {
-        let mut at = home(a, b, self.slots.len());
-        while self.slots[at] != FREE {
-            if self.pairs[self.slots[at] as usize] == (a, b) {
-                return self.slots[at];
-            }
-            at = (at + 1) & (self.slots.len() - 1);
+        if let Some(known) = self.numbers.get(a, b) {
+            return known;
         }
         let number = u32::try_from(self.pairs.len()).ok().filter(|number| *number != FREE);
         let number = number.expect("fewer than 2^32 - 1 states of a group of processes");
-        self.slots[at] = number;
         self.pairs.push((a, b));
-        if self.pairs.len() * 4 > self.slots.len() * 3 {
-            self.grow();
-        }
+        self.numbers.insert(a, b, number);
         number
     }
 
-    fn grow(&mut self) {
-        self.slots = vec![FREE; self.slots.len() * 2];
-        for (number, &(a, b)) in (0u32..).zip(&self.pairs) {
-            let mut at = home(a, b, self.slots.len());
-            while self.slots[at] != FREE {
-                at = (at + 1) & (self.slots.len() - 1);
-            }
-            self.slots[at] = number;
-        }
-    }
-
     pub(super) fn bytes(&self) -> u64 {
-        (self.slots.capacity() * size_of::<u32>() + self.pairs.capacity() * size_of::<(u32, u32)>()) as u64
+        self.numbers.bytes() + (self.pairs.capacity() * size_of::<(u32, u32)>()) as u64
     }
 }
 
