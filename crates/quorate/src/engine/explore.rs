@@ -47,12 +47,12 @@ pub fn explore(model: &Model, search: &Search, watch: &mut dyn Watch) -> Report 
 enum Ended {
     Exhausted,
     Stopped(Stopped),
-    Violated(Found),
+    Violated(Violating),
 }
 
 /// A state that violates, by itself or with a step that panics.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-struct Found {
+struct Violating {
     state: State,
     panics: bool,
 }
@@ -87,7 +87,7 @@ impl<'r, 'm> Run<'r, 'm> {
                 panicking.filter(|(at, _)| depth > *at || self.search.order == Order::Depth)
             {
                 debug_assert!(at <= depth || self.search.order == Order::Depth);
-                return Ended::Violated(Found { state, panics: true });
+                return Ended::Violated(Violating { state, panics: true });
             }
             self.coverage.depth = self.coverage.depth.max(depth);
             let expanded = self.rounds.expand(self.kernel, &states);
@@ -98,7 +98,7 @@ impl<'r, 'm> Run<'r, 'm> {
             self.coverage.transitions += expanded.transitions;
             self.coverage.terminal_states += expanded.terminal;
             if let Some(state) = expanded.violating {
-                return Ended::Violated(Found { state, panics: false });
+                return Ended::Violated(Violating { state, panics: false });
             }
             panicking = panicking.or(expanded.panicking.map(|state| (depth, state)));
             if self.search.depth_max.is_some_and(|limit| depth >= limit) {
@@ -118,7 +118,7 @@ impl<'r, 'm> Run<'r, 'm> {
             }
         }
         match (panicking, self.search.depth_max) {
-            (Some((_, state)), _) => Ended::Violated(Found { state, panics: true }),
+            (Some((_, state)), _) => Ended::Violated(Violating { state, panics: true }),
             (None, Some(limit)) if cut => Ended::Stopped(Stopped::Depth(limit)),
             _ => Ended::Exhausted,
         }
@@ -144,7 +144,12 @@ impl<'r, 'm> Run<'r, 'm> {
 /// The way to a violation that breadth-first search has found: searches once more, now remembering where
 /// each state came from, so that a proof costs no memory for it. Limits are for finding a violation, not
 /// for losing one that was found; only the user may interrupt, and then there is no way.
-fn way_to(kernel: &mut Kernel<'_>, search: &Search, found: Found, watch: &mut dyn Watch) -> Option<Schedule> {
+fn way_to(
+    kernel: &mut Kernel<'_>,
+    search: &Search,
+    found: Violating,
+    watch: &mut dyn Watch,
+) -> Option<Schedule> {
     let unlimited = Search { states_max: None, bytes_max: None, ..search.clone() };
     let mut run = Run::new(kernel, &unlimited, true);
     let again = match run.search(&mut UnlessInterrupted(watch)) {

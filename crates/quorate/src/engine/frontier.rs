@@ -3,12 +3,12 @@
 
 use super::Order;
 use super::visited::TABLES;
-use crate::kernel::State;
+use crate::kernel::{AWAKE, Found, State};
 
 /// States that are equally far from the start, on the way on which they were found.
 pub(super) struct Batch {
     pub(super) depth: u32,
-    pub(super) states: Vec<State>,
+    pub(super) states: Vec<Found>,
 }
 
 /// Breadth-first: how many states are expanded together. Large batches make the tables of the visited set
@@ -27,15 +27,15 @@ enum Kind {
     /// have much in common, so expanding them together keeps the kernel's tables in the cache.
     Breadth {
         depth: u32,
-        level: Vec<Vec<State>>,
-        next: Vec<Vec<State>>,
+        level: Vec<Vec<Found>>,
+        next: Vec<Vec<Found>>,
     },
     Depth(Vec<Batch>),
 }
 
 impl Frontier {
     pub(super) fn new(order: Order, initial: State) -> Self {
-        let initial = vec![initial];
+        let initial = vec![Found { state: initial, rule: AWAKE }];
         let kind = match order {
             Order::Breadth => {
                 Kind::Breadth { depth: 0, level: vec![initial], next: vec![Vec::new(); TABLES] }
@@ -46,7 +46,7 @@ impl Frontier {
     }
 
     /// Adds what was reached from states of a depth: new states, by table.
-    pub(super) fn push(&mut self, from_depth: u32, by_table: Vec<Vec<State>>) {
+    pub(super) fn push(&mut self, from_depth: u32, by_table: Vec<Vec<Found>>) {
         self.waiting += by_table.iter().map(|states| states.len() as u64).sum::<u64>();
         match &mut self.kind {
             Kind::Breadth { next, .. } => {
@@ -55,7 +55,9 @@ impl Frontier {
                 }
             }
             Kind::Depth(stack) => {
-                let states: Vec<State> = by_table.into_iter().flatten().collect();
+                // Processes may sleep only where states come in the order of their depth.
+                let awake = |found: Found| Found { rule: AWAKE, ..found };
+                let states: Vec<Found> = by_table.into_iter().flatten().map(awake).collect();
                 if !states.is_empty() {
                     stack.push(Batch { depth: from_depth + 1, states });
                 }
@@ -119,6 +121,6 @@ impl Frontier {
             Kind::Breadth { level, next, .. } => level.iter().chain(next).map(Vec::capacity).sum(),
             Kind::Depth(stack) => stack.iter().map(|batch| batch.states.capacity()).sum(),
         };
-        (states * size_of::<State>()) as u64
+        (states * size_of::<Found>()) as u64
     }
 }

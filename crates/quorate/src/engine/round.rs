@@ -11,7 +11,7 @@ use rayon::ThreadPool;
 use rayon::prelude::*;
 
 use super::visited::{TABLES, VisitedSet, table_of};
-use crate::kernel::{Kernel, State, Unknown};
+use crate::kernel::{AWAKE, Found, Kernel, RuleId, State, Unknown};
 
 const CHUNK: usize = 2048;
 
@@ -29,7 +29,7 @@ pub(super) struct Expanded {
     pub(super) panicking: Option<State>,
     pub(super) unknown: Vec<Unknown>,
     /// States for which something is unknown.
-    pub(super) postponed: Vec<State>,
+    pub(super) postponed: Vec<Found>,
 }
 
 /// The threads and the buffers, kept from round to round.
@@ -45,6 +45,7 @@ pub(super) struct Rounds {
 #[derive(Default)]
 struct Chunk {
     successors: Vec<State>,
+    rules: Vec<RuleId>,
     /// The state that each successor was reached from, when recording.
     origins: Vec<State>,
     /// Where the successors of each table begin, and where the last ones end.
@@ -56,7 +57,7 @@ struct Chunk {
 /// recording.
 #[derive(Default)]
 struct Scratch {
-    successors: Vec<State>,
+    successors: Vec<Found>,
     origins: Vec<State>,
 }
 
@@ -68,7 +69,7 @@ impl Rounds {
     }
 
     /// Expands a batch. The successors stay in the buffers.
-    pub(super) fn expand(&mut self, kernel: &Kernel<'_>, states: &[State]) -> Expanded {
+    pub(super) fn expand(&mut self, kernel: &Kernel<'_>, states: &[Found]) -> Expanded {
         let count = states.len().div_ceil(CHUNK);
         if self.chunks.len() < count {
             self.chunks.resize_with(count, Chunk::default);
@@ -89,7 +90,7 @@ impl Rounds {
     }
 
     /// Puts the successors into the visited set and returns those that are new, by table.
-    pub(super) fn insert(&mut self, visited: &mut VisitedSet) -> Vec<Vec<State>> {
+    pub(super) fn insert(&mut self, visited: &mut VisitedSet) -> Vec<Vec<Found>> {
         let (recording, chunks) = (self.recording, &self.chunks);
         let successors = chunks.iter().map(|chunk| chunk.successors.len()).sum();
         let (new, parents): (Vec<_>, Vec<_>) = self.pool.install(|| {
@@ -101,10 +102,11 @@ impl Rounds {
                     for chunk in chunks {
                         let share = chunk.share(at);
                         table.insert_all(&chunk.successors[share.clone()], |position| {
-                            let state = chunk.successors[share.start + position];
-                            new.push(state);
+                            let at = share.start + position;
+                            let state = chunk.successors[at];
+                            new.push(Found { state, rule: chunk.rules[at] });
                             if recording {
-                                parents.push((state, chunk.origins[share.start + position]));
+                                parents.push((state, chunk.origins[at]));
                             }
                         });
                     }
@@ -119,6 +121,7 @@ impl Rounds {
     pub(super) fn bytes(&self) -> u64 {
         let chunk = |chunk: &Chunk| {
             (chunk.successors.capacity() + chunk.origins.capacity()) * size_of::<State>()
+                + chunk.rules.capacity() * size_of::<RuleId>()
                 + chunk.starts.capacity() * size_of::<u32>()
         };
         let buffers: usize = self.chunks.iter().map(chunk).sum();
@@ -127,18 +130,18 @@ impl Rounds {
 }
 
 impl Chunk {
-    fn expand(&mut self, kernel: &Kernel<'_>, states: &[State], scratch: &mut Scratch, recording: bool) {
+    fn expand(&mut self, kernel: &Kernel<'_>, states: &[Found], scratch: &mut Scratch, recording: bool) {
         scratch.successors.clear();
         scratch.origins.clear();
-        for &state in states {
+        for &found in states {
             let before = scratch.successors.len();
-            if let Err(unknown) = self.expand_one(kernel, state, &mut scratch.successors) {
+            if let Err(unknown) = self.expand_one(kernel, found, &mut scratch.successors) {
                 scratch.successors.truncate(before);
                 self.expanded.unknown.push(unknown);
-                self.expanded.postponed.push(state);
+                self.expanded.postponed.push(found);
             }
             if recording {
-                scratch.origins.resize(scratch.successors.len(), state);
+                scratch.origins.resize(scratch.successors.len(), found.state);
             }
         }
         self.order_by_table(scratch, recording);
@@ -148,10 +151,11 @@ impl Chunk {
     fn expand_one(
         &mut self,
         kernel: &Kernel<'_>,
-        state: State,
-        successors: &mut Vec<State>,
+        found: Found,
+        successors: &mut Vec<Found>,
     ) -> Result<(), Unknown> {
-        let steps = kernel.expand(state, |successor| successors.push(successor))?;
+        let state = found.state;
+        let steps = kernel.expand(found, |successor| successors.push(successor))?;
         let judgement = kernel.judge(state)?;
         let expanded = &mut self.expanded;
         expanded.transitions += steps as u64;
@@ -170,8 +174,8 @@ impl Chunk {
     fn order_by_table(&mut self, scratch: &Scratch, recording: bool) {
         self.starts.clear();
         self.starts.resize(TABLES + 1, 0);
-        for state in &scratch.successors {
-            self.starts[table_of(*state)] += 1;
+        for found in &scratch.successors {
+            self.starts[table_of(found.state)] += 1;
         }
         let mut end = 0;
         for start in &mut self.starts {
@@ -180,10 +184,12 @@ impl Chunk {
         }
         self.successors.resize(scratch.successors.len(), State::default());
         self.origins.resize(scratch.origins.len(), State::default());
-        for (at, state) in scratch.successors.iter().enumerate().rev() {
-            let start = &mut self.starts[table_of(*state)];
+        self.rules.resize(scratch.successors.len(), AWAKE);
+        for (at, found) in scratch.successors.iter().enumerate().rev() {
+            let start = &mut self.starts[table_of(found.state)];
             *start -= 1;
-            self.successors[*start as usize] = *state;
+            self.successors[*start as usize] = found.state;
+            self.rules[*start as usize] = found.rule;
             if recording {
                 self.origins[*start as usize] = scratch.origins[at];
             }

@@ -26,7 +26,22 @@ impl Members {
         Members(self.0 | other.0)
     }
 
-    fn contains(self, process: ProcessId) -> bool {
+    /// The processes that come before this one.
+    pub(super) fn before(process: ProcessId) -> Self {
+        Members((1 << process.index()) - 1)
+    }
+
+    pub(super) fn without(self, others: Members) -> Self {
+        Members(self.0 & !others.0)
+    }
+
+    #[inline]
+    pub(super) fn all_in(self, others: Members) -> bool {
+        self.0 & !others.0 == 0
+    }
+
+    #[inline]
+    pub(super) fn contains(self, process: ProcessId) -> bool {
         self.0 >> process.index() & 1 == 1
     }
 }
@@ -77,6 +92,12 @@ impl Mail {
     fn bag(&mut self, mut messages: Vec<MessageId>) -> SendsId {
         messages.sort_unstable();
         self.bags.number(messages.into())
+    }
+
+    /// Who receives a bag of messages.
+    pub(super) fn receivers(&self, sends: SendsId) -> Members {
+        let receivers = self.messages_of(sends).iter().map(|message| Members::one(self.receiver(*message)));
+        receivers.fold(Members::NOBODY, Members::and)
     }
 
     /// The messages for these processes, and the others.

@@ -16,6 +16,7 @@
 mod mail;
 mod process;
 mod purity;
+mod sleep;
 mod table;
 mod tree;
 mod views;
@@ -23,6 +24,8 @@ mod views;
 use mail::{Mail, NOTHING};
 use process::ProcessGraph;
 use purity::Purity;
+use sleep::Rules;
+pub(crate) use sleep::{AWAKE, RuleId};
 use tree::Tree;
 pub(crate) use views::Judgement;
 use views::Views;
@@ -35,6 +38,13 @@ use crate::verdict::{Schedule, ScheduledStep};
 pub(crate) struct State {
     pub(crate) left: u32,
     pub(crate) right: u32,
+}
+
+/// A state, and who sleeps in it because of how it was found.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub(crate) struct Found {
+    pub(crate) state: State,
+    pub(crate) rule: RuleId,
 }
 
 /// Something that the kernel has not worked out yet.
@@ -67,6 +77,7 @@ pub(crate) struct Kernel<'m> {
     purity: Purity,
     tree: Tree,
     views: Views,
+    rules: Rules,
 }
 
 impl<'m> Kernel<'m> {
@@ -85,6 +96,7 @@ impl<'m> Kernel<'m> {
             processes,
             purity: Purity::new(model),
             views: Views::new(model),
+            rules: Rules::new(),
             tree,
         }
     }
@@ -95,26 +107,34 @@ impl<'m> Kernel<'m> {
         State { left, right }
     }
 
-    /// Calls `successor` for each step of a state and returns how many there are. If something is unknown
-    /// it says what; `successor` may have been called for some steps then.
+    /// Calls `successor` for each step of a state that is not asleep, and returns how many steps there are,
+    /// asleep or not. If something is unknown it says what; `successor` may have been called for some steps
+    /// then.
     #[inline]
-    pub(crate) fn expand(&self, state: State, mut successor: impl FnMut(State)) -> Result<usize, Unknown> {
+    pub(crate) fn expand(
+        &self,
+        Found { state, rule }: Found,
+        mut successor: impl FnMut(Found),
+    ) -> Result<usize, Unknown> {
         let (left, right) = (self.tree.left(), self.tree.right());
         let own = left.steps(state.left).ok_or(Unknown::Steps(Side::Left, state.left))?;
         let theirs = right.steps(state.right).ok_or(Unknown::Steps(Side::Right, state.right))?;
-        for step in own {
-            let other = if step.sends == NOTHING {
-                state.right
-            } else {
-                right.arrival(state.right, step.sends).ok_or(Unknown::Arrival(
-                    Side::Right,
-                    state.right,
-                    step.sends,
-                ))?
-            };
-            successor(State { left: step.next, right: other });
+        let asleep = self.rules.asleep(rule);
+        if !left.members().all_in(asleep) {
+            for step in own.iter().filter(|step| !asleep.contains(step.process)) {
+                let other = if step.sends == NOTHING {
+                    state.right
+                } else {
+                    right.arrival(state.right, step.sends).ok_or(Unknown::Arrival(
+                        Side::Right,
+                        state.right,
+                        step.sends,
+                    ))?
+                };
+                successor(Found { state: State { left: step.next, right: other }, rule: step.rule });
+            }
         }
-        for step in theirs {
+        for step in theirs.iter().filter(|step| !asleep.contains(step.process)) {
             let other = if step.sends == NOTHING {
                 state.left
             } else {
@@ -124,7 +144,7 @@ impl<'m> Kernel<'m> {
                     step.sends,
                 ))?
             };
-            successor(State { left: other, right: step.next });
+            successor(Found { state: State { left: other, right: step.next }, rule: step.rule });
         }
         Ok(own.len() + theirs.len())
     }
@@ -144,6 +164,7 @@ impl<'m> Kernel<'m> {
             tools: Tools { model: self.model, mail: &mut self.mail, purity: &mut self.purity },
             processes: &mut self.processes,
             views: &mut self.views,
+            rules: &mut self.rules,
         };
         match unknown {
             Unknown::Steps(side, of) => self.tree.learn_steps(side, of, &mut workshop),

@@ -7,16 +7,19 @@
 
 use super::mail::{Members, NOTHING, SendsId};
 use super::process::ProcessGraph;
+use super::sleep::{RuleId, Rules};
 use super::table::Pairs;
 use super::views::{ViewId, Views};
 use super::{Side, Tools};
 use crate::protocol::ProcessId;
 
-/// A step of a node: its next state, and the messages that leave it.
+/// A step of a node: its next state, the messages that leave it, whose step it is, and who sleeps after it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct Step {
     pub(crate) next: u32,
     pub(crate) sends: SendsId,
+    pub(crate) process: ProcessId,
+    pub(crate) rule: RuleId,
 }
 
 /// A node of the tree, with what is known of its states.
@@ -58,6 +61,7 @@ pub(super) struct Workshop<'a, 'm> {
     pub(super) tools: Tools<'a, 'm>,
     pub(super) processes: &'a mut [ProcessGraph],
     pub(super) views: &'a mut Views,
+    pub(super) rules: &'a mut Rules,
 }
 
 impl Half {
@@ -90,6 +94,12 @@ impl Half {
     pub(crate) fn steps(&self, state: u32) -> Option<&[Step]> {
         let (start, end) = self.known.get(state as usize)?.steps;
         self.steps.get(start as usize..end as usize)
+    }
+
+    /// The processes of this node.
+    #[inline]
+    pub(super) fn members(&self) -> Members {
+        self.members
     }
 
     /// The state after messages have arrived, if it is known.
@@ -132,7 +142,10 @@ impl Half {
                 let graph = &mut workshop.processes[process.index()];
                 let steps = graph.steps(state, &mut workshop.tools);
                 let leading = steps.iter().filter_map(|step| step.leads);
-                self.steps.extend(leading.map(|(next, sends)| Step { next, sends }));
+                for (next, sends) in leading {
+                    let rule = workshop.rules.after(*process, workshop.tools.mail.receivers(sends));
+                    self.steps.push(Step { next, sends, process: *process, rule });
+                }
                 let local = graph.local_value(graph.local(state));
                 (
                     workshop.views.of_local(workshop.tools.model, local),
@@ -188,13 +201,13 @@ impl Half {
             let step = one.steps(left).expect("learnt before")[at];
             let (inside, outside) = workshop.tools.mail.split(step.sends, two.members);
             let other = two.learn_arrival(right, inside, workshop);
-            self.steps.push(Step { next: states.number(step.next, other), sends: outside });
+            self.steps.push(Step { next: states.number(step.next, other), sends: outside, ..step });
         }
         for at in 0..two.steps(right).map_or(0, <[Step]>::len) {
             let step = two.steps(right).expect("learnt before")[at];
             let (inside, outside) = workshop.tools.mail.split(step.sends, one.members);
             let other = one.learn_arrival(left, inside, workshop);
-            self.steps.push(Step { next: states.number(other, step.next), sends: outside });
+            self.steps.push(Step { next: states.number(other, step.next), sends: outside, ..step });
         }
     }
 
