@@ -206,6 +206,18 @@ impl<S: Slot, const N: usize> Bucket<S, N> {
     fn holds(&self, slot: S) -> bool {
         self.0.iter().fold(false, |held, other| held | (*other == slot))
     }
+
+    /// Takes a slot that it does not hold, if it has room.
+    #[inline]
+    fn take(&mut self, slot: S) -> bool {
+        let taken = self.0.iter().filter(|slot| **slot != S::default()).count();
+        let free = self.0.get_mut(taken);
+        let room = free.is_some();
+        if let Some(free) = free {
+            *free = slot;
+        }
+        room
+    }
 }
 
 /// How many states are looked up together.
@@ -224,6 +236,7 @@ impl<S: Slot, const N: usize> Default for Buckets<S, N> {
 }
 
 impl<S: Slot, const N: usize> Buckets<S, N> {
+    /// The slots that are taken.
     fn slots(&self) -> impl Iterator<Item = S> {
         self.buckets.iter().flat_map(|bucket| bucket.0).filter(|slot| *slot != S::default())
     }
@@ -248,22 +261,17 @@ impl<S: Slot, const N: usize> Buckets<S, N> {
     #[inline]
     fn insert(&mut self, slot: S) -> bool {
         let mut at = self.home(slot);
-        loop {
-            let bucket = &mut self.buckets[at];
-            if bucket.holds(slot) {
-                return false;
+        while !self.buckets[at].holds(slot) {
+            if self.buckets[at].take(slot) {
+                self.taken += 1;
+                if self.taken * 5 > self.buckets.len() * N * 4 {
+                    self.grow();
+                }
+                return true;
             }
-            if let Some(free) = bucket.0.iter_mut().find(|slot| **slot == S::default()) {
-                *free = slot;
-                break;
-            }
-            at = if at + 1 == self.buckets.len() { 0 } else { at + 1 };
+            at = self.after(at);
         }
-        self.taken += 1;
-        if self.taken * 5 > self.buckets.len() * N * 4 {
-            self.grow();
-        }
-        true
+        false
     }
 
     #[inline]
@@ -271,11 +279,21 @@ impl<S: Slot, const N: usize> Buckets<S, N> {
         ((u64::from(slot.place()) * self.buckets.len() as u64) >> 32) as usize
     }
 
+    #[inline]
+    fn after(&self, at: usize) -> usize {
+        if at + 1 == self.buckets.len() { 0 } else { at + 1 }
+    }
+
     fn grow(&mut self) {
         let larger = vec![Bucket([S::default(); N]); self.buckets.len() / 2 * 3];
-        let before = std::mem::replace(self, Buckets { buckets: larger, taken: 0 });
-        for slot in before.slots() {
-            self.insert(slot);
+        let before = std::mem::replace(&mut self.buckets, larger);
+        for bucket in &before {
+            for slot in bucket.0.iter().take_while(|slot| **slot != S::default()) {
+                let mut at = self.home(*slot);
+                while !self.buckets[at].take(*slot) {
+                    at = self.after(at);
+                }
+            }
         }
     }
 
@@ -333,7 +351,7 @@ mod tests {
 
     #[test]
     fn states_inserted_together_are_told_apart() {
-        let states: Vec<State> = some_states(50_000, 1000).filter(|state| table_of(*state) == 0).collect();
+        let states: Vec<State> = some_states(500_000, 5000).filter(|state| table_of(*state) == 0).collect();
         let (mut table, mut new) = (Table::Narrow(Buckets::default()), Vec::new());
         table.insert_all(&states, |at| new.push(states[at]));
         let distinct: HashSet<_> = states.iter().map(|state| (state.left, state.right)).collect();
