@@ -16,6 +16,8 @@ const PUBLISHED: &str = "git = \"https://github.com/quorate/quorate\"";
 
 /// A reader at a terminal.
 struct Reader {
+    /// The folder that was empty.
+    home: PathBuf,
     folder: PathBuf,
     /// Of the last command.
     code: i32,
@@ -27,7 +29,7 @@ impl Reader {
     fn new() -> Self {
         let folder = std::env::temp_dir().join(format!("quorate-first-protocol-{}", std::process::id()));
         std::fs::create_dir_all(&folder).expect("an empty folder");
-        Reader { folder, code: 0 }
+        Reader { home: folder.clone(), folder, code: 0 }
     }
 
     /// Types a command and returns what it prints on standard output.
@@ -74,7 +76,7 @@ impl Reader {
         let fresh = std::fs::read_to_string(&manifest).expect("cargo new has been typed");
         assert_eq!(fresh.matches("[dependencies]\n").count(), 1, "{fresh}");
         assert_eq!(dependencies.matches(PUBLISHED).count(), 1, "{dependencies}");
-        let checkout = format!("path = {:?}", root().join("crates/quorate"));
+        let checkout = format!("path = '{}'", root().join("crates/quorate").display());
         let declared = fresh.replace("[dependencies]\n", &dependencies.replace(PUBLISHED, &checkout));
         std::fs::write(manifest, declared).expect("the manifest can be written");
         // The versions that the workspace has downloaded.
@@ -93,7 +95,7 @@ impl Drop for Reader {
     fn drop(&mut self) {
         // Left behind if the test fails, for somebody to look at.
         if !std::thread::panicking() {
-            _ = std::fs::remove_dir_all(&self.folder);
+            _ = std::fs::remove_dir_all(&self.home);
         }
     }
 }
