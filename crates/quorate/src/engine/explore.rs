@@ -19,8 +19,18 @@ use crate::verdict::{Coverage, Report, Schedule, Stopped, Verdict, Violation, mi
 pub fn explore(model: &Model, search: &Search, watch: &mut dyn Watch) -> Report {
     let mut kernel = Kernel::new(model);
     // Depth-first search is for finding violations, so it remembers the way from the start.
-    let mut run = Run::new(&mut kernel, search, search.order == Order::Depth);
-    let ended = run.search(watch);
+    let recording = search.order == Order::Depth;
+    let first = Search {
+        states_max: Some(search.states_max.unwrap_or(FIRST_STATES).min(FIRST_STATES)),
+        ..search.clone()
+    };
+    let mut run = Run::new(&mut kernel, &first, recording);
+    let mut ended = run.search(watch);
+    if ended == Ended::Stopped(Stopped::States(FIRST_STATES)) && search.states_max != Some(FIRST_STATES) {
+        kernel.split_anew();
+        run = Run::new(&mut kernel, search, recording);
+        ended = run.search(watch);
+    }
     let (coverage, missed) = (run.coverage, run.visited.missed_probability());
     let parents = std::mem::take(&mut run.rounds.parents);
     kernel.conclude();
@@ -43,7 +53,11 @@ pub fn explore(model: &Model, search: &Search, watch: &mut dyn Watch) -> Report 
     Report { verdict, properties, coverage, threads: search.threads }
 }
 
+/// A search that gets this far starts again, with the system split in a better way.
+const FIRST_STATES: u64 = 100_000;
+
 /// How a search ended.
+#[derive(PartialEq, Eq)]
 enum Ended {
     Exhausted,
     Stopped(Stopped),
@@ -81,7 +95,7 @@ impl<'r, 'm> Run<'r, 'm> {
     fn search(&mut self, watch: &mut dyn Watch) -> Ended {
         let mut panicking: Option<(u32, State)> = None;
         let mut cut = false;
-        while let Some(Batch { depth, states }) = self.frontier.take() {
+        while let Some(Batch { depth, parts }) = self.frontier.take() {
             // A panic is one step further than its state: states as near as that may violate by themselves.
             if let Some((at, state)) =
                 panicking.filter(|(at, _)| depth > *at || self.search.order == Order::Depth)
@@ -90,23 +104,22 @@ impl<'r, 'm> Run<'r, 'm> {
                 return Ended::Violated(Violating { state, panics: true });
             }
             self.coverage.depth = self.coverage.depth.max(depth);
-            let expanded = self.rounds.expand(self.kernel, &states);
-            for unknown in expanded.unknown {
-                self.kernel.learn(unknown);
-            }
-            self.frontier.put_back(Batch { depth, states: expanded.postponed });
+            let expanded = self.rounds.expand(self.kernel, &parts);
+            self.frontier.put_back(depth, expanded.postponed);
             self.coverage.transitions += expanded.transitions;
             self.coverage.terminal_states += expanded.terminal;
             if let Some(state) = expanded.violating {
                 return Ended::Violated(Violating { state, panics: false });
             }
             panicking = panicking.or(expanded.panicking.map(|state| (depth, state)));
+            let (lefts, rights) = self.kernel.sizes();
+            self.visited.fit(lefts, rights);
+            let mut learn = || expanded.unknown.iter().for_each(|unknown| self.kernel.learn(*unknown));
             if self.search.depth_max.is_some_and(|limit| depth >= limit) {
+                learn();
                 cut |= expanded.transitions > 0;
             } else {
-                let (lefts, rights) = self.kernel.sizes();
-                self.visited.fit(lefts, rights);
-                let new = self.rounds.insert(&mut self.visited);
+                let new = self.rounds.insert(&mut self.visited, learn);
                 self.coverage.states += new.iter().map(|states| states.len() as u64).sum::<u64>();
                 self.frontier.push(depth, new);
             }

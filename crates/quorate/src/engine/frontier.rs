@@ -8,7 +8,7 @@ use crate::kernel::{AWAKE, Found, State};
 /// States that are equally far from the start, on the way on which they were found.
 pub(super) struct Batch {
     pub(super) depth: u32,
-    pub(super) states: Vec<Found>,
+    pub(super) parts: Vec<Vec<Found>>,
 }
 
 /// Breadth-first: how many states are expanded together. Large batches make the tables of the visited set
@@ -25,12 +25,9 @@ pub(super) struct Frontier {
 enum Kind {
     /// The level being expanded, and the next one by the tables of the visited set: states of one table
     /// have much in common, so expanding them together keeps the kernel's tables in the cache.
-    Breadth {
-        depth: u32,
-        level: Vec<Vec<Found>>,
-        next: Vec<Vec<Found>>,
-    },
-    Depth(Vec<Batch>),
+    Breadth { depth: u32, level: Vec<Vec<Found>>, next: Vec<Vec<Found>> },
+    /// Blocks of states with their depths, the newest last.
+    Depth(Vec<(u32, Vec<Found>)>),
 }
 
 impl Frontier {
@@ -40,7 +37,7 @@ impl Frontier {
             Order::Breadth => {
                 Kind::Breadth { depth: 0, level: vec![initial], next: vec![Vec::new(); TABLES] }
             }
-            Order::Depth => Kind::Depth(vec![Batch { depth: 0, states: initial }]),
+            Order::Depth => Kind::Depth(vec![(0, initial)]),
         };
         Frontier { waiting: 1, kind }
     }
@@ -59,21 +56,21 @@ impl Frontier {
                 let awake = |found: Found| Found { rule: AWAKE, ..found };
                 let states: Vec<Found> = by_table.into_iter().flatten().map(awake).collect();
                 if !states.is_empty() {
-                    stack.push(Batch { depth: from_depth + 1, states });
+                    stack.push((from_depth + 1, states));
                 }
             }
         }
     }
 
     /// Puts back states that could not be expanded yet: they come next.
-    pub(super) fn put_back(&mut self, batch: Batch) {
-        if batch.states.is_empty() {
+    pub(super) fn put_back(&mut self, depth: u32, states: Vec<Found>) {
+        if states.is_empty() {
             return;
         }
-        self.waiting += batch.states.len() as u64;
+        self.waiting += states.len() as u64;
         match &mut self.kind {
-            Kind::Breadth { level, .. } => level.push(batch.states),
-            Kind::Depth(stack) => stack.push(batch),
+            Kind::Breadth { level, .. } => level.push(states),
+            Kind::Depth(stack) => stack.push((depth, states)),
         }
     }
 
@@ -87,29 +84,31 @@ impl Frontier {
                         next.iter_mut().rev().map(std::mem::take).filter(|states| !states.is_empty()),
                     );
                 }
-                let mut states = level.pop()?;
-                while states.len() < BREADTH
-                    && let Some(more) = level.pop()
+                let (mut parts, mut room) = (Vec::new(), BREADTH);
+                while room > 0
+                    && let Some(mut part) = level.pop()
                 {
-                    states.extend(more);
+                    if part.len() > room {
+                        level.push(part.split_off(room));
+                    }
+                    room -= part.len();
+                    parts.push(part);
                 }
-                if states.len() > BREADTH {
-                    level.push(states.split_off(BREADTH));
-                }
-                Batch { depth: *depth, states }
+                Batch { depth: *depth, parts }
             }
             Kind::Depth(stack) => {
-                let mut top = stack.pop()?;
-                let (depth, rest) = (top.depth, top.states.len().saturating_sub(DEPTH));
-                let states = top.states.split_off(rest);
+                let (depth, mut states) = stack.pop()?;
+                let rest = states.len().saturating_sub(DEPTH);
+                let part = states.split_off(rest);
                 if rest > 0 {
-                    stack.push(top);
+                    stack.push((depth, states));
                 }
-                Batch { depth, states }
+                Batch { depth, parts: vec![part] }
             }
         };
-        self.waiting -= batch.states.len() as u64;
-        Some(batch)
+        let taken = batch.parts.iter().map(|part| part.len() as u64).sum::<u64>();
+        self.waiting -= taken;
+        (taken > 0).then_some(batch)
     }
 
     pub(super) fn waiting(&self) -> u64 {
@@ -119,7 +118,7 @@ impl Frontier {
     pub(super) fn bytes(&self) -> u64 {
         let states: usize = match &self.kind {
             Kind::Breadth { level, next, .. } => level.iter().chain(next).map(Vec::capacity).sum(),
-            Kind::Depth(stack) => stack.iter().map(|batch| batch.states.capacity()).sum(),
+            Kind::Depth(stack) => stack.iter().map(|(_, states)| states.capacity()).sum(),
         };
         (states * size_of::<Found>()) as u64
     }

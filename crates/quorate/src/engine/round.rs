@@ -68,18 +68,16 @@ impl Rounds {
         Rounds { pool, chunks: Vec::new(), recording, parents: Vec::new() }
     }
 
-    /// Expands a batch. The successors stay in the buffers.
-    pub(super) fn expand(&mut self, kernel: &Kernel<'_>, states: &[Found]) -> Expanded {
-        let count = states.len().div_ceil(CHUNK);
-        if self.chunks.len() < count {
-            self.chunks.resize_with(count, Chunk::default);
-        }
+    /// Expands the parts of a batch. The successors stay in the buffers.
+    pub(super) fn expand(&mut self, kernel: &Kernel<'_>, parts: &[Vec<Found>]) -> Expanded {
+        let tasks: Vec<&[Found]> = parts.iter().flat_map(|part| part.chunks(CHUNK)).collect();
+        self.chunks.resize_with(tasks.len().max(self.chunks.len()), Chunk::default);
         let (recording, chunks) = (self.recording, &mut self.chunks);
+        let states = tasks.iter().map(|states| states.len()).sum();
         self.pool.install(|| {
-            let tasks = chunks.par_iter_mut().enumerate().with_min_len(at_least(states.len()));
-            tasks.for_each_init(Scratch::default, |scratch, (at, chunk)| {
-                let states = states.chunks(CHUNK).nth(at).unwrap_or_default();
-                chunk.expand(kernel, states, scratch, recording);
+            let all = chunks.par_iter_mut().enumerate().with_min_len(at_least(states));
+            all.for_each_init(Scratch::default, |scratch, (at, chunk)| {
+                chunk.expand(kernel, tasks.get(at).copied().unwrap_or_default(), scratch, recording);
             });
         });
         let mut sum = Expanded::default();
@@ -89,11 +87,16 @@ impl Rounds {
         sum
     }
 
-    /// Puts the successors into the visited set and returns those that are new, by table.
-    pub(super) fn insert(&mut self, visited: &mut VisitedSet) -> Vec<Vec<Found>> {
+    /// Puts the successors into the visited set and returns those that are new, by table. Meanwhile one
+    /// thread does something else.
+    pub(super) fn insert(
+        &mut self,
+        visited: &mut VisitedSet,
+        meanwhile: impl FnOnce() + Send,
+    ) -> Vec<Vec<Found>> {
         let (recording, chunks) = (self.recording, &self.chunks);
         let successors = chunks.iter().map(|chunk| chunk.successors.len()).sum();
-        let (new, parents): (Vec<_>, Vec<_>) = self.pool.install(|| {
+        let insert = || -> (Vec<_>, Vec<_>) {
             let tables = visited.tables.par_iter_mut().enumerate();
             tables
                 .with_min_len(at_least(successors))
@@ -113,7 +116,8 @@ impl Rounds {
                     (new, parents)
                 })
                 .unzip()
-        });
+        };
+        let ((), (new, parents)) = self.pool.install(|| rayon::join(meanwhile, insert));
         self.parents.extend(parents.into_iter().flatten());
         new
     }

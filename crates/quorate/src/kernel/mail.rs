@@ -18,6 +18,11 @@ pub(super) struct Members(u64);
 impl Members {
     pub(super) const NOBODY: Members = Members(0);
 
+    /// Those whose bits are set.
+    pub(super) fn some(bits: u64) -> Self {
+        Members(bits)
+    }
+
     pub(super) fn one(process: ProcessId) -> Self {
         Members(1 << process.index())
     }

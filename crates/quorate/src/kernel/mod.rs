@@ -17,15 +17,17 @@ mod mail;
 mod process;
 mod purity;
 mod sleep;
+mod split;
 mod table;
 mod tree;
 mod views;
 
-use mail::{Mail, NOTHING};
+use mail::{Mail, Members, NOTHING};
 use process::ProcessGraph;
 use purity::Purity;
 use sleep::Rules;
 pub(crate) use sleep::{AWAKE, RuleId};
+use split::{Dice, Split};
 use tree::Tree;
 pub(crate) use views::Judgement;
 use views::Views;
@@ -83,13 +85,7 @@ pub(crate) struct Kernel<'m> {
 impl<'m> Kernel<'m> {
     pub(crate) fn new(model: &'m Model) -> Self {
         let processes: Vec<ProcessGraph> = model.ids().map(|id| ProcessGraph::new(model, id)).collect();
-        let all: Vec<ProcessId> = match std::env::var("ORDER") {
-            Ok(o) => o.split(',').map(|x| ProcessId::new(x.parse().unwrap())).collect(),
-            _ => model.ids().collect(),
-        };
-        let cut: usize = std::env::var("CUT").map_or(all.len().div_ceil(2), |c| c.parse().unwrap());
-        let (left, right) = all.split_at(cut);
-        let tree = Tree::new(left, right);
+        let tree = Tree::new(&Split::in_order(processes.len()));
         Kernel {
             model,
             mail: Mail::new(),
@@ -101,8 +97,44 @@ impl<'m> Kernel<'m> {
         }
     }
 
+    /// Splits the system anew, as the states on random walks suggest. What is known of the processes stays
+    /// known; the numbers of global states mean nothing any more.
+    pub(crate) fn split_anew(&mut self) {
+        let mut sample = self.walk(split::SAMPLE / self.processes.len());
+        sample.sort_unstable();
+        sample.dedup();
+        let sample: Vec<Vec<u32>> = sample.iter().map(|state| self.configurations(*state)).collect();
+        self.tree = Tree::new(&Split::for_sample(self.processes.len(), &sample));
+    }
+
+    /// The states on random walks from the start, each until nothing can happen: the same ones every time.
+    /// On each walk some processes, chosen at random, move only when the others cannot, so that states in
+    /// which somebody lags far behind are seen too.
+    fn walk(&mut self, count: usize) -> Vec<State> {
+        let mut dice = Dice::default();
+        let (mut states, mut state, mut slow) = (Vec::new(), self.initial(), Members::some(dice.roll()));
+        while states.len() < count {
+            let mut successors = Vec::new();
+            while let Err(unknown) =
+                self.expand_awake(state, slow, |successor| successors.push(successor.state))
+            {
+                self.learn(unknown);
+                successors.clear();
+            }
+            match dice.pick(&successors) {
+                Some(next) => {
+                    states.push(state);
+                    state = next;
+                }
+                None if slow != Members::NOBODY => slow = slow.without(Members::some(dice.roll())),
+                None => (state, slow) = (self.initial(), Members::some(dice.roll())),
+            }
+        }
+        states
+    }
+
     /// The state in which everything starts.
-    pub(crate) fn initial(&mut self) -> State {
+    pub(crate) fn initial(&self) -> State {
         let (left, right) = self.tree.initial();
         State { left, right }
     }
@@ -111,15 +143,20 @@ impl<'m> Kernel<'m> {
     /// asleep or not. If something is unknown it says what; `successor` may have been called for some steps
     /// then.
     #[inline]
-    pub(crate) fn expand(
+    pub(crate) fn expand(&self, found: Found, successor: impl FnMut(Found)) -> Result<usize, Unknown> {
+        self.expand_awake(found.state, self.rules.asleep(found.rule), successor)
+    }
+
+    #[inline]
+    fn expand_awake(
         &self,
-        Found { state, rule }: Found,
+        state: State,
+        asleep: Members,
         mut successor: impl FnMut(Found),
     ) -> Result<usize, Unknown> {
         let (left, right) = (self.tree.left(), self.tree.right());
         let own = left.steps(state.left).ok_or(Unknown::Steps(Side::Left, state.left))?;
         let theirs = right.steps(state.right).ok_or(Unknown::Steps(Side::Right, state.right))?;
-        let asleep = self.rules.asleep(rule);
         if !left.members().all_in(asleep) {
             for step in own.iter().filter(|step| !asleep.contains(step.process)) {
                 let other = if step.sends == NOTHING {

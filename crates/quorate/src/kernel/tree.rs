@@ -8,6 +8,7 @@
 use super::mail::{Members, NOTHING, SendsId};
 use super::process::ProcessGraph;
 use super::sleep::{RuleId, Rules};
+use super::split::Split;
 use super::table::Pairs;
 use super::views::{ViewId, Views};
 use super::{Side, Tools};
@@ -272,9 +273,9 @@ pub(super) struct Tree {
 }
 
 impl Tree {
-    /// The processes on one side and on the other.
-    pub(super) fn new(left: &[ProcessId], right: &[ProcessId]) -> Self {
-        Tree { left: Half::new(left), right: Half::new(right), processes: left.len() + right.len() }
+    pub(super) fn new(split: &Split) -> Self {
+        let processes = split.left.len() + split.right.len();
+        Tree { left: Half::new(&split.left), right: Half::new(&split.right), processes }
     }
 
     pub(super) fn left(&self) -> &Half {
