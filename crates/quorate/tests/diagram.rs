@@ -423,7 +423,7 @@ fn lost_value() -> Run {
         .invariant(
             "an acknowledged value is stored",
             observe(|client: &Client| client.acknowledged).and(|store: &Store| *store != Store::Empty),
-            |seen| !*seen[0] || seen[1..].iter().filter(|stored| ***stored).count() >= 2,
+            |seen| !seen[0] || seen[1..].iter().filter(|stored| **stored).count() >= 2,
         );
     let model = system.build().unwrap();
     let [client, first, second] = [0, 1, 3].map(ProcessId::new);

@@ -54,7 +54,7 @@ pub fn explore(model: &Model, search: &Search, watch: &mut dyn Watch) -> Report 
 }
 
 /// A search that gets this far starts again, with the system split in a better way.
-const FIRST_STATES: u64 = 100_000;
+const FIRST_STATES: u64 = 50_000;
 
 /// How a search ended.
 #[derive(PartialEq, Eq)]

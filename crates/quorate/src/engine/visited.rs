@@ -31,18 +31,20 @@ const NEIGHBOUR_BITS: u32 = 3;
 #[inline]
 pub(super) fn table_of(state: State) -> usize {
     let (left, right) = (state.left >> NEIGHBOUR_BITS, state.right >> NEIGHBOUR_BITS);
-    (right % (1 << RIGHT_BITS) << LEFT_BITS | left % (1 << LEFT_BITS)) as usize
+    (((right % (1 << RIGHT_BITS)) << LEFT_BITS) | (left % (1 << LEFT_BITS))) as usize
 }
 
 /// A number without the bits that the table says.
 #[inline]
 fn rest(number: u32, table_bits: u32) -> u32 {
-    number >> (NEIGHBOUR_BITS + table_bits) << NEIGHBOUR_BITS | number % (1 << NEIGHBOUR_BITS)
+    let (upper, lower) = (number >> (NEIGHBOUR_BITS + table_bits), number % (1 << NEIGHBOUR_BITS));
+    (upper << NEIGHBOUR_BITS) | lower
 }
 
 /// The number with that rest in a table that says these bits.
 fn with_rest(rest: u32, table_bits: u32, said: u32) -> u32 {
-    (rest >> NEIGHBOUR_BITS << table_bits | said) << NEIGHBOUR_BITS | rest % (1 << NEIGHBOUR_BITS)
+    let (upper, lower) = (rest >> NEIGHBOUR_BITS, rest % (1 << NEIGHBOUR_BITS));
+    (((upper << table_bits) | said) << NEIGHBOUR_BITS) | lower
 }
 
 /// The tables.
@@ -203,6 +205,7 @@ struct Bucket<S, const N: usize>([S; N]);
 impl<S: Slot, const N: usize> Bucket<S, N> {
     /// Looks at every slot: one answer that may go either way is cheaper than several.
     #[inline]
+    #[expect(clippy::needless_bitwise_bool, reason = "no branches is the point")]
     fn holds(&self, slot: S) -> bool {
         self.0.iter().fold(false, |held, other| held | (*other == slot))
     }
@@ -220,7 +223,7 @@ impl<S: Slot, const N: usize> Bucket<S, N> {
     }
 }
 
-/// How many states are looked up together.
+/// How many states before it is looked up a state's bucket is asked for.
 const AHEAD: usize = 24;
 
 /// Open addressing by buckets: what does not fit its own bucket goes to the next one that has room.
@@ -256,11 +259,19 @@ impl<S: Slot, const N: usize> Buckets<S, N> {
         }
     }
 
+    /// Asks for the bucket of a slot, which will be needed soon.
     #[inline]
-    #[allow(unsafe_code)]
+    #[cfg_attr(target_arch = "x86_64", expect(unsafe_code, reason = "there is no safe way to prefetch"))]
     fn prefetch(&self, slot: S) {
         let home = &raw const self.buckets[self.home(slot)];
-        unsafe { std::arch::x86_64::_mm_prefetch::<{ std::arch::x86_64::_MM_HINT_T0 }>(home.cast()) };
+        #[cfg(target_arch = "x86_64")]
+        // SAFETY: prefetching reads nothing; the address is that of an element of the vector besides.
+        unsafe {
+            use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
+            _mm_prefetch::<_MM_HINT_T0>(home.cast());
+        }
+        #[cfg(not(target_arch = "x86_64"))]
+        let _ = home;
     }
 
     #[inline]
