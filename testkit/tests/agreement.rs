@@ -3,7 +3,7 @@
 
 use std::hash::{Hash, Hasher};
 
-use quorate::engine::{Order, Search, Visited};
+use quorate::engine::{Order, Search, Sleep, Tuning, Visited};
 use quorate::protocol::Model;
 use quorate::verdict::Coverage;
 use quorate::{Report, Role, RoleName, System, Transitions, majority_of, observe};
@@ -15,24 +15,32 @@ use quorate_testkit::random::RandomProtocol;
 /// The zoo's default instances are small enough for the naive checker.
 const ZOO_STATES_MAX: usize = 200_000;
 
+/// Sizes so small that a small protocol is searched as a large one: shared between threads, in wide slots,
+/// started again with the system split anew.
+const SMALL: Tuning = Tuning { chunk: 2, narrow_max: 0, first_states: 30, sleep: Sleep::Untouched };
+
 /// Searches which differ in the number of threads only must say the same.
 fn searches() -> Vec<Vec<Search>> {
-    let with = |order, visited, threads| Search {
-        order,
-        visited,
-        threads,
-        // An engine that never comes to an end should fail, not hang.
-        states_max: Some(2 * ZOO_STATES_MAX as u64),
-        ..Search::default()
+    let on_threads = |order, visited, tuning: Tuning, threads: &[usize]| -> Vec<Search> {
+        let with = |threads: &usize| Search {
+            order,
+            visited,
+            threads: *threads,
+            // An engine that never comes to an end should fail, not hang.
+            states_max: Some(2 * ZOO_STATES_MAX as u64),
+            tuning,
+            ..Search::default()
+        };
+        threads.iter().map(with).collect()
     };
-    let on_threads = |order, visited, threads: &[usize]| {
-        threads.iter().map(|&threads| with(order, visited, threads)).collect()
-    };
+    let awake = Tuning { sleep: Sleep::Nobody, ..Tuning::default() };
     vec![
-        on_threads(Order::Breadth, Visited::Exact, &[1, 1, 2, 3]),
-        on_threads(Order::Depth, Visited::Exact, &[1, 2, 3]),
-        on_threads(Order::Breadth, Visited::Fingerprint, &[1, 2]),
-        on_threads(Order::Depth, Visited::Fingerprint, &[3]),
+        on_threads(Order::Breadth, Visited::Exact, Tuning::default(), &[1, 1, 2]),
+        on_threads(Order::Breadth, Visited::Exact, SMALL, &[1, 2, 3]),
+        on_threads(Order::Breadth, Visited::Exact, awake, &[1]),
+        on_threads(Order::Depth, Visited::Exact, SMALL, &[1, 2, 3]),
+        on_threads(Order::Breadth, Visited::Fingerprint, SMALL, &[1, 2]),
+        on_threads(Order::Depth, Visited::Fingerprint, Tuning::default(), &[3]),
     ]
 }
 

@@ -1,7 +1,7 @@
 //! The comparison can fail: every mistake that is planted in the naive checker is noticed on some random
 //! protocol, as it would be noticed in an engine. What is compared is the same as in agreement.rs.
 
-use quorate::engine::Search;
+use quorate::engine::{Search, Sleep, Tuning};
 use quorate::property::Moment;
 use quorate::protocol::{Envelope, QuorumSystem, Trigger};
 use quorate_testkit::compare::{differences, explored};
@@ -16,15 +16,25 @@ const SEEDS_MAX: u64 = 1_500;
 
 #[track_caller]
 fn noticed(mistake: Semantics) {
+    noticed_with(mistake, Tuning::default());
+}
+
+#[track_caller]
+fn noticed_with(mistake: Semantics, tuning: Tuning) {
     let differs = |seed: &u64| {
         let model = RandomProtocol::new(*seed).model();
-        let search = Search { threads: 1, ..Search::default() };
+        let search = Search { threads: 1, tuning, ..Search::default() };
         let Some(found) = search_with(&model, STATES_MAX, mistake) else { return false };
         let report = explored(&model, &search).expect("the engine does not panic");
         !differences(&model, &found, &search, &report).is_empty()
     };
     let noticed: Vec<u64> = (0..SEEDS_MAX).filter(differs).take(NOTICED_MIN).collect();
     assert_eq!(noticed.len(), NOTICED_MIN, "the mistake is noticed by seeds {noticed:?} only");
+}
+
+#[test]
+fn processes_sleep_although_they_were_sent_something() {
+    noticed_with(Semantics::default(), Tuning { sleep: Sleep::Everybody, ..Tuning::default() });
 }
 
 #[test]

@@ -10,23 +10,26 @@
 use super::frontier::{Batch, Frontier};
 use super::round::Rounds;
 use super::visited::VisitedSet;
-use super::{Order, Search, Watch};
+use super::{Order, Search, Sleep, Watch};
 use crate::kernel::{Kernel, State};
 use crate::protocol::Model;
 use crate::verdict::{Coverage, Report, Schedule, Stopped, Verdict, Violation, minimise, replay};
 
 /// Explores every reachable state of a model.
 pub fn explore(model: &Model, search: &Search, watch: &mut dyn Watch) -> Report {
-    let mut kernel = Kernel::new(model);
+    let sleep = if search.order == Order::Breadth { search.tuning.sleep } else { Sleep::Nobody };
+    let mut kernel = Kernel::new(model, sleep);
     // Depth-first search is for finding violations, so it remembers the way from the start.
     let recording = search.order == Order::Depth;
+    let first_states = search.tuning.first_states;
     let first = Search {
-        states_max: Some(search.states_max.unwrap_or(FIRST_STATES).min(FIRST_STATES)),
+        states_max: Some(search.states_max.map_or(first_states, |max| max.min(first_states))),
         ..search.clone()
     };
     let mut run = Run::new(&mut kernel, &first, recording);
     let mut ended = run.search(watch);
-    if ended == Ended::Stopped(Stopped::States(FIRST_STATES)) && search.states_max != Some(FIRST_STATES) {
+    if ended == Ended::Stopped(Stopped::States(first_states)) && search.states_max != Some(first_states) {
+        // A search that gets this far starts again, with the system split in a better way.
         kernel.split_anew();
         run = Run::new(&mut kernel, search, recording);
         ended = run.search(watch);
@@ -52,9 +55,6 @@ pub fn explore(model: &Model, search: &Search, watch: &mut dyn Watch) -> Report 
     let properties = model.properties().iter().map(|property| property.name().to_string()).collect();
     Report { verdict, properties, coverage, threads: search.threads }
 }
-
-/// A search that gets this far starts again, with the system split in a better way.
-const FIRST_STATES: u64 = 50_000;
 
 /// How a search ended.
 #[derive(PartialEq, Eq)]
@@ -84,10 +84,10 @@ struct Run<'r, 'm> {
 impl<'r, 'm> Run<'r, 'm> {
     fn new(kernel: &'r mut Kernel<'m>, search: &'r Search, recording: bool) -> Self {
         let initial = kernel.initial();
-        let mut visited = VisitedSet::new(search.visited);
+        let mut visited = VisitedSet::new(search.visited, search.tuning.narrow_max);
         visited.insert(initial);
         let frontier = Frontier::new(search.order, initial);
-        let rounds = Rounds::new(search.threads, recording);
+        let rounds = Rounds::new(search.threads, search.tuning.chunk, recording);
         let coverage = Coverage { states: 1, frontier: 1, ..Coverage::default() };
         Run { kernel, search, visited, frontier, rounds, coverage }
     }

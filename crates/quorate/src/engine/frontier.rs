@@ -52,9 +52,7 @@ impl Frontier {
                 }
             }
             Kind::Depth(stack) => {
-                // Processes may sleep only where states come in the order of their depth.
-                let awake = |found: Found| Found { rule: AWAKE, ..found };
-                let states: Vec<Found> = by_table.into_iter().flatten().map(awake).collect();
+                let states: Vec<Found> = by_table.into_iter().flatten().collect();
                 if !states.is_empty() {
                     stack.push((from_depth + 1, states));
                 }

@@ -27,7 +27,8 @@ pub enum Visited {
     /// Exactly.
     #[default]
     Exact,
-    /// By a fingerprint: less memory, and a small probability of missing a state, which is reported.
+    /// By a fingerprint where a state no longer fits 32 bits: less memory then, and a small probability of
+    /// missing a state, which is reported.
     Fingerprint,
 }
 
@@ -46,6 +47,41 @@ pub struct Search {
     pub depth_max: Option<u32>,
     /// Stop when the tables of the search take this many bytes.
     pub bytes_max: Option<u64>,
+    #[doc(hidden)]
+    pub tuning: Tuning,
+}
+
+/// What decides how a search is done and never what it answers: tests make the sizes small, so that small
+/// protocols go through everything that large ones do.
+#[doc(hidden)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Tuning {
+    /// How many states a thread expands at a time.
+    pub chunk: usize,
+    /// Up to how many states of a half the visited set uses narrow slots.
+    pub narrow_max: u32,
+    /// After how many states the search starts again with the system split anew.
+    pub first_states: u64,
+    /// Which processes sleep.
+    pub sleep: Sleep,
+}
+
+/// Which processes sleep in a state that was found by a step of another.
+#[doc(hidden)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Sleep {
+    /// None.
+    Nobody,
+    /// Earlier ones that were not sent anything.
+    Untouched,
+    /// Earlier ones, also those that were: wrong, to show that the tests notice.
+    Everybody,
+}
+
+impl Default for Tuning {
+    fn default() -> Self {
+        Tuning { chunk: 2048, narrow_max: visited::NARROW_MAX, first_states: 50_000, sleep: Sleep::Untouched }
+    }
 }
 
 impl Default for Search {
@@ -57,6 +93,7 @@ impl Default for Search {
             states_max: None,
             depth_max: None,
             bytes_max: None,
+            tuning: Tuning::default(),
         }
     }
 }

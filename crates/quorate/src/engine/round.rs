@@ -13,13 +13,6 @@ use rayon::prelude::*;
 use super::visited::{TABLES, VisitedSet, table_of};
 use crate::kernel::{AWAKE, Found, Kernel, RuleId, State, Unknown};
 
-const CHUNK: usize = 2048;
-
-/// How many tasks a thread takes at least: all of them where there is too little work to share.
-fn at_least(work: usize) -> usize {
-    if work < CHUNK { usize::MAX } else { 1 }
-}
-
 /// What came of expanding a batch, added up.
 #[derive(Default)]
 pub(super) struct Expanded {
@@ -35,6 +28,8 @@ pub(super) struct Expanded {
 /// The threads and the buffers, kept from round to round.
 pub(super) struct Rounds {
     pool: ThreadPool,
+    /// How many states a thread expands at a time.
+    chunk: usize,
     chunks: Vec<Chunk>,
     /// Keep, for each new state, the state it was reached from.
     recording: bool,
@@ -62,20 +57,25 @@ struct Scratch {
 }
 
 impl Rounds {
-    pub(super) fn new(threads: usize, recording: bool) -> Self {
+    pub(super) fn new(threads: usize, chunk: usize, recording: bool) -> Self {
         let pool =
             rayon::ThreadPoolBuilder::new().num_threads(threads).build().expect("threads can be started");
-        Rounds { pool, chunks: Vec::new(), recording, parents: Vec::new() }
+        Rounds { pool, chunk, chunks: Vec::new(), recording, parents: Vec::new() }
+    }
+
+    /// How many tasks a thread takes at least: all of them where there is too little work to share.
+    fn at_least(&self, work: usize) -> usize {
+        if work < self.chunk { usize::MAX } else { 1 }
     }
 
     /// Expands the parts of a batch. The successors stay in the buffers.
     pub(super) fn expand(&mut self, kernel: &Kernel<'_>, parts: &[Vec<Found>]) -> Expanded {
-        let tasks: Vec<&[Found]> = parts.iter().flat_map(|part| part.chunks(CHUNK)).collect();
+        let tasks: Vec<&[Found]> = parts.iter().flat_map(|part| part.chunks(self.chunk)).collect();
         self.chunks.resize_with(tasks.len().max(self.chunks.len()), Chunk::default);
+        let min_len = self.at_least(tasks.iter().map(|states| states.len()).sum());
         let (recording, chunks) = (self.recording, &mut self.chunks);
-        let states = tasks.iter().map(|states| states.len()).sum();
         self.pool.install(|| {
-            let all = chunks.par_iter_mut().enumerate().with_min_len(at_least(states));
+            let all = chunks.par_iter_mut().enumerate().with_min_len(min_len);
             all.for_each_init(Scratch::default, |scratch, (at, chunk)| {
                 chunk.expand(kernel, tasks.get(at).copied().unwrap_or_default(), scratch, recording);
             });
@@ -96,10 +96,11 @@ impl Rounds {
     ) -> Vec<Vec<Found>> {
         let (recording, chunks) = (self.recording, &self.chunks);
         let successors = chunks.iter().map(|chunk| chunk.successors.len()).sum();
+        let min_len = self.at_least(successors);
         let insert = || -> (Vec<_>, Vec<_>) {
             let tables = visited.tables.par_iter_mut().enumerate();
             tables
-                .with_min_len(at_least(successors))
+                .with_min_len(min_len)
                 .map(|(at, table)| {
                     let (mut new, mut parents) = (Vec::new(), Vec::new());
                     for chunk in chunks {

@@ -21,7 +21,7 @@ pub(super) const TABLES: usize = 256;
 const LEFT_BITS: u32 = 2;
 const RIGHT_BITS: u32 = 6;
 /// How many states either half may have for a state to fit a narrow slot.
-const NARROW_MAX: u32 = (1 << 20) - (1 << (LEFT_BITS + NEIGHBOUR_BITS));
+pub(super) const NARROW_MAX: u32 = (1 << 20) - (1 << (LEFT_BITS + NEIGHBOUR_BITS));
 const FINGERPRINT_BITS: i32 = 48;
 
 /// Numbers that differ in these lowest bits only go to the same table: they are neighbours in memory.
@@ -51,16 +51,19 @@ fn with_rest(rest: u32, table_bits: u32, said: u32) -> u32 {
 pub(super) struct VisitedSet {
     pub(super) tables: Vec<Table>,
     kind: Visited,
+    /// Up to how many states of a half slots are narrow.
+    narrow_max: u32,
 }
 
 impl VisitedSet {
-    pub(super) fn new(kind: Visited) -> Self {
-        VisitedSet { tables: (0..TABLES).map(|_| Table::Narrow(Buckets::default())).collect(), kind }
+    pub(super) fn new(kind: Visited, narrow_max: u32) -> Self {
+        let tables = (0..TABLES).map(|_| Table::Narrow(Buckets::default())).collect();
+        VisitedSet { tables, kind, narrow_max: narrow_max.min(NARROW_MAX) }
     }
 
     /// Makes room for states whose halves have numbers below these.
     pub(super) fn fit(&mut self, lefts: usize, rights: usize) {
-        let narrow = lefts.max(rights) <= NARROW_MAX as usize;
+        let narrow = lefts.max(rights) <= self.narrow_max as usize;
         if narrow || !matches!(self.tables[0], Table::Narrow(_)) {
             return;
         }
@@ -341,7 +344,7 @@ mod tests {
 
     /// Inserts states below the bound for narrow slots, then some beyond.
     fn inserts_once(kind: Visited) {
-        let mut set = VisitedSet::new(kind);
+        let mut set = VisitedSet::new(kind, NARROW_MAX);
         let mut expected = HashSet::new();
         for bound in [NARROW_MAX, u32::MAX] {
             set.fit(bound as usize, bound as usize);

@@ -32,6 +32,7 @@ use tree::Tree;
 pub(crate) use views::Judgement;
 use views::Views;
 
+use crate::engine::Sleep;
 use crate::protocol::{Model, ProcessId};
 use crate::verdict::{Schedule, ScheduledStep};
 
@@ -83,7 +84,8 @@ pub(crate) struct Kernel<'m> {
 }
 
 impl<'m> Kernel<'m> {
-    pub(crate) fn new(model: &'m Model) -> Self {
+    /// Nothing is known yet. Processes may sleep only in a breadth-first search.
+    pub(crate) fn new(model: &'m Model, sleep: Sleep) -> Self {
         let processes: Vec<ProcessGraph> = model.ids().map(|id| ProcessGraph::new(model, id)).collect();
         let tree = Tree::new(&Split::in_order(processes.len()));
         Kernel {
@@ -92,7 +94,7 @@ impl<'m> Kernel<'m> {
             processes,
             purity: Purity::new(model),
             views: Views::new(model),
-            rules: Rules::new(),
+            rules: Rules::new(sleep),
             tree,
         }
     }

@@ -18,10 +18,11 @@
 //! Known: needs steps that commute, and breadth-first order, for the induction. Depth-first search does
 //! without.
 //! Held by: testkit/tests/agreement.rs (states, transitions, terminal states, depth equal the naive
-//! checker's); the mutant `careless` below is caught there.
+//! checker's), with [`Sleep::Everybody`] as the mutant that testkit/tests/mutants.rs catches.
 
 use super::mail::Members;
 use super::table::Interner;
+use crate::engine::Sleep;
 use crate::protocol::ProcessId;
 
 /// Which processes sleep in a state, by the step that found it.
@@ -32,19 +33,24 @@ pub(crate) const AWAKE: RuleId = 0;
 
 /// The sets of sleeping processes.
 pub(super) struct Rules {
+    sleep: Sleep,
     asleep: Interner<Members>,
 }
 
 impl Rules {
-    pub(super) fn new() -> Self {
+    pub(super) fn new(sleep: Sleep) -> Self {
         let mut asleep = Interner::default();
         asleep.number(Members::NOBODY);
-        Rules { asleep }
+        Rules { sleep, asleep }
     }
 
     /// Who sleeps after a step of a process that sent messages to these.
     pub(super) fn after(&mut self, process: ProcessId, receivers: Members) -> RuleId {
-        let number = self.asleep.number(Members::before(process).without(receivers));
+        let number = self.asleep.number(match self.sleep {
+            Sleep::Nobody => Members::NOBODY,
+            Sleep::Untouched => Members::before(process).without(receivers),
+            Sleep::Everybody => Members::before(process),
+        });
         // With more sets than numbers, the rest stay awake: more work, the same answer.
         RuleId::try_from(number).unwrap_or(AWAKE)
     }

@@ -72,6 +72,7 @@ fn search(matches: &ArgMatches) -> Search {
         states_max: number("states-max"),
         depth_max: number("depth-max").and_then(|number| u32::try_from(number).ok()),
         bytes_max: number("memory-max").or_else(memory::default_limit),
+        ..default
     }
 }
 
