@@ -53,6 +53,10 @@ fn a_wrong_command_line() {
         (&["check", "paxos", "--visited", "no"], "--visited is 'no': expected exact, fingerprint"),
         (&["check", "paxos", "--threads", "0"], "--threads is '0': expected a number from 1 to 1024"),
         (&["check", "paxos", "--threads", "-2"], "--threads is '-2': expected a number from 1 to 1024"),
+        (
+            &["check", "paxos", "--order", "depth", "--depth-max", "9"],
+            "--depth-max goes with --order breadth only",
+        ),
         (&["check", "paxos", "--states-max", "-1"], "--states-max is '-1': expected a number from 1"),
         (&["check", "paxos", "--time-max", "soon"], "--time-max is 'soon': expected a time such as"),
         (&["check", "paxos", "--memory-max", "-1G"], "--memory-max"),

@@ -44,7 +44,8 @@ impl Check {
         self
     }
 
-    /// Does not look further than this many steps.
+    /// Does not look further than this many steps. Depth-first search may then leave out states that a
+    /// shorter way leads to: use it breadth-first.
     pub fn depth_max(mut self, steps: u32) -> Self {
         self.search.depth_max = Some(steps);
         self

@@ -10,10 +10,12 @@
 use super::frontier::{Batch, Frontier};
 use super::round::Rounds;
 use super::visited::VisitedSet;
-use super::{Order, Search, Sleep, Watch};
+use super::{Order, Search, Sleep, Visited, Watch};
 use crate::kernel::{Kernel, State};
 use crate::protocol::Model;
-use crate::verdict::{Coverage, Report, Schedule, Stopped, Verdict, Violation, minimise, replay};
+use crate::verdict::{
+    Coverage, Report, Schedule, Stopped, Verdict, Violation, follow_causes, minimise, replay,
+};
 
 /// Explores every reachable state of a model.
 pub fn explore(model: &Model, search: &Search, watch: &mut dyn Watch) -> Report {
@@ -53,7 +55,8 @@ pub fn explore(model: &Model, search: &Search, watch: &mut dyn Watch) -> Report 
         (None, Ended::Exhausted) => Verdict::Holds,
     };
     let properties = model.properties().iter().map(|property| property.name().to_string()).collect();
-    Report { verdict, properties, coverage, threads: search.threads }
+    let missed_probability = (search.visited == Visited::Fingerprint).then_some(missed);
+    Report { verdict, properties, coverage, threads: search.threads, missed_probability }
 }
 
 /// How a search ended.
@@ -203,10 +206,11 @@ fn violated(model: &Model, search: &Search, mut schedule: Schedule) -> Verdict {
         Ok((_, None)) => panic!("a bug in quorate: replay finds nothing wrong with the counterexample"),
         Err(error) => panic!("a bug in quorate: replay refuses the counterexample: {error}"),
     };
-    let (mut trace, mut broken) = confirm(&schedule);
+    let (mut trace, broken) = confirm(&schedule);
     if search.order == Order::Depth {
         schedule = minimise(model, schedule, &broken);
-        (trace, broken) = confirm(&schedule);
+        (trace, _) = confirm(&schedule);
     }
+    let (trace, broken) = confirm(&follow_causes(&schedule, &trace));
     Verdict::Violated(Box::new(Violation { broken, trace }))
 }

@@ -23,6 +23,10 @@ pub(super) fn check(protocol: &Protocol, matches: &ArgMatches) -> Result<u8, Fai
         .map_err(|error| Failure::Usage(format!("{}: {error}", protocol.name())))?;
     let file = matches.get_one::<PathBuf>("trace").map(|path| AnswerFile::open(path)).transpose()?;
     let search = search(matches);
+    if search.order == Order::Depth && search.depth_max.is_some() {
+        // Depth-first search may meet a state at the limit that a shorter way leads to.
+        return Err(Failure::Usage("--depth-max goes with --order breadth only".to_string()));
+    }
     let mut progress = Progress::new(Limits {
         states_max: search.states_max,
         time_max: matches.get_one::<Duration>("time-max").copied(),

@@ -228,6 +228,8 @@ pub(super) struct Answer {
     terminal_states: u64,
     local_steps: u64,
     handler_calls: u64,
+    /// By fingerprint only.
+    missed_probability: Option<f64>,
     /// No engine computes the local closure, so there is nothing to say about it.
     closure: (),
     seconds: f64,
@@ -260,6 +262,7 @@ impl Answer {
             terminal_states: coverage.terminal_states,
             local_steps: coverage.local_steps,
             handler_calls: coverage.handler_calls,
+            missed_probability: report.missed_probability,
             closure: (),
             seconds: time.as_secs_f64(),
             peak_bytes: memory::peak().unwrap_or(coverage.bytes),

@@ -97,7 +97,7 @@ fn figures(report: &Report, spent: Duration) -> String {
     } else {
         format!("{} not expanded", grouped(coverage.frontier))
     };
-    let rows = [
+    let mut rows = vec![
         ("states", grouped(coverage.states), frontier),
         ("transitions", grouped(coverage.transitions), String::new()),
         ("terminal states", grouped(coverage.terminal_states), String::new()),
@@ -107,6 +107,10 @@ fn figures(report: &Report, spent: Duration) -> String {
         ("time", time(spent), format!("{} states/s {threads}", grouped(rate(coverage.states, spent)))),
         ("memory", bytes(peak), a_state),
     ];
+    if let Some(missed) = report.missed_probability {
+        let note = if missed > 0.0 { "probability, at most" } else { "probability: all states fit exactly" };
+        rows.push(("state missed", format!("{missed:.1e}"), note.to_string()));
+    }
     let width = rows.iter().map(|(_, value, _)| value.len()).max().unwrap_or(0);
     rows.iter().fold(String::new(), |mut block, (name, value, note)| {
         _ = write!(block, "  {name:<17}{value:>width$}");

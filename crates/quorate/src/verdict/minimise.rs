@@ -1,11 +1,12 @@
-//! Shortens a run that violates: drops steps, with whatever depends on them, for as long as it still does.
+//! Makes a run that violates easier to read: drops steps that it does not need, and tells what belongs together
+//! without interruption.
 //!
 //! Known: the result is minimal in that no single step can be dropped; breadth-first search finds the
 //! shortest run without this.
 //! Held by: tests/verdicts.rs.
 
 use super::replay::{Broken, Replay};
-use super::trace::Schedule;
+use super::trace::{Schedule, Trace};
 use crate::protocol::Model;
 
 /// The schedule without steps that it does not need to break the same property.
@@ -33,4 +34,29 @@ fn without(model: &Model, schedule: &Schedule, dropped: usize, broken: &Broken) 
         }
     }
     (run.broken()?.property() == broken.property()).then_some(kept)
+}
+
+/// The same steps in an order that follows causes: next comes, if possible, a step that the latest steps have
+/// led to, by the same process or by what they sent. Steps of different processes commute, so the run ends in the same
+/// state; the last step stays the last.
+pub fn follow_causes(schedule: &Schedule, trace: &Trace) -> Schedule {
+    let steps = &trace.steps;
+    let Some(last) = steps.len().checked_sub(1) else { return Schedule::new() };
+    let caused = |cause: usize, effect: usize| {
+        steps[effect].consumed.iter().any(|consumed| consumed.origin.step == cause)
+            || steps[cause].process == steps[effect].process
+    };
+    let mut told: Vec<usize> = Vec::new();
+    while told.len() < steps.len() {
+        let ready = |step: &usize| {
+            !told.contains(step)
+                && (*step != last || told.len() == last)
+                && (0..*step).all(|cause| told.contains(&cause) || !caused(cause, *step))
+        };
+        let effect =
+            |cause: &usize| (cause + 1..steps.len()).find(|step| caused(*cause, *step) && ready(step));
+        let next = told.iter().rev().find_map(effect).or_else(|| (0..steps.len()).find(ready));
+        told.extend(next);
+    }
+    told.into_iter().map(|step| schedule[step].clone()).collect()
 }

@@ -8,7 +8,7 @@ mod trace;
 use std::fmt;
 
 pub use diagram::{Diagram, Paint, svg};
-pub use minimise::minimise;
+pub use minimise::{follow_causes, minimise};
 pub use replay::{Broken, Replay, ReplayError, replay};
 pub use trace::{Consumed, Origin, Schedule, ScheduledStep, Sent, Trace, TraceStep};
 
@@ -119,6 +119,8 @@ pub struct Report {
     pub coverage: Coverage,
     /// How many threads searched.
     pub threads: usize,
+    /// In fingerprint mode: the probability that a state was missed, at most.
+    pub missed_probability: Option<f64>,
 }
 
 /// How much was seen.

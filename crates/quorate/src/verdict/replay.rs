@@ -10,7 +10,7 @@ use std::fmt;
 
 use super::trace::{Consumed, Origin, Schedule, ScheduledStep, Sent, Trace, TraceStep};
 use crate::property::Moment;
-use crate::protocol::{Envelope, Model, Panicked, ProcessId, Trigger, Value};
+use crate::protocol::{Envelope, Model, Panicked, ProcessId, QuorumSystem, Trigger, Value};
 
 /// What is wrong in the last state of a run.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -255,40 +255,52 @@ impl<'m> Replay<'m> {
     }
 
     fn some_subset_accepted(&self, process: ProcessId, transition: usize) -> bool {
-        let sizes = match self.model.process(process).transitions()[transition].trigger() {
-            Trigger::Internal => 0..=0,
-            Trigger::Message(_) => 1..=1,
-            Trigger::Quorum(_) => 1..=self.model.processes().len(),
-        };
         let inbox: Vec<&Envelope> =
             self.inboxes[process.index()].iter().map(|letter| &letter.envelope).collect();
-        let mut chosen = Vec::new();
-        self.extend_subset(process, transition, &inbox, *sizes.end(), &mut chosen)
-    }
-
-    fn extend_subset<'a>(
-        &self,
-        process: ProcessId,
-        transition: usize,
-        rest: &[&'a Envelope],
-        room: usize,
-        chosen: &mut Vec<&'a Envelope>,
-    ) -> bool {
-        // A panicking guard counts as a step: the run could go on, into the panic.
-        if self.model.accepts(process, transition, &self.locals[process.index()], chosen).unwrap_or(true) {
+        let accepted = |consumed: &[&Envelope]| {
+            // A guard that panics counts as a step: the run could go on, into the panic.
+            self.model.accepts(process, transition, &self.locals[process.index()], consumed).unwrap_or(true)
+        };
+        if inbox.iter().any(|message| accepted(&[message])) {
             return true;
         }
-        room > 0
-            && (0..rest.len()).any(|at| {
-                if chosen.iter().any(|other| other.from == rest[at].from) {
-                    return false;
-                }
-                chosen.push(rest[at]);
-                let accepted = self.extend_subset(process, transition, &rest[at + 1..], room - 1, chosen);
-                chosen.pop();
-                accepted
-            })
+        match self.model.process(process).transitions()[transition].trigger() {
+            Trigger::Internal => accepted(&[]),
+            Trigger::Message(_) => false,
+            Trigger::Quorum(QuorumSystem::Size { members, size }) => {
+                some_choice(&from(members, &inbox), *size, &mut Vec::new(), &accepted)
+            }
+            Trigger::Quorum(QuorumSystem::Listed(quorums)) => quorums
+                .iter()
+                .any(|quorum| some_choice(&from(quorum, &inbox), quorum.len(), &mut Vec::new(), &accepted)),
+        }
     }
+}
+
+/// The messages from these senders.
+fn from<'a>(senders: &[ProcessId], messages: &[&'a Envelope]) -> Vec<&'a Envelope> {
+    messages.iter().filter(|message| senders.contains(&message.from)).copied().collect()
+}
+
+/// Is some choice of so many more messages, from distinct senders, accepted?
+fn some_choice<'a>(
+    rest: &[&'a Envelope],
+    wanted: usize,
+    chosen: &mut Vec<&'a Envelope>,
+    accepted: &impl Fn(&[&Envelope]) -> bool,
+) -> bool {
+    if wanted == 0 {
+        return accepted(chosen);
+    }
+    (0..rest.len()).take_while(|at| rest.len() - at >= wanted).any(|at| {
+        if chosen.iter().any(|other| other.from == rest[at].from) {
+            return false;
+        }
+        chosen.push(rest[at]);
+        let found = some_choice(&rest[at + 1..], wanted - 1, chosen, accepted);
+        chosen.pop();
+        found
+    })
 }
 
 /// Re-runs a schedule. The trace, and what is broken in its last state.
