@@ -103,3 +103,19 @@ fn an_answer_without_a_violation_has_nothing_to_replay() {
     run_with_input(&["replay", "-"], empty.to_string().as_bytes())
         .assert_error(65, "expected 'agreement' violated at its end, but nothing is");
 }
+
+#[test]
+fn a_violation_is_drawn_into_a_file() {
+    let (run_file, first, second) = (scratch("drawn.json"), scratch("first.svg"), scratch("second.svg"));
+    let path = |file: &std::path::Path| file.to_str().expect("a plain path").to_string();
+    let (run_file, first, second) = (path(&run_file), path(&first), path(&second));
+    let checked = run(&["check", "paxos", "--bug", "first-reply", "--trace", &run_file, "--svg", &first]);
+    let replayed = run(&["replay", &run_file, "--svg", &second]);
+    assert_eq!((checked.code, replayed.code), (1, 1));
+    let drawn = std::fs::read_to_string(&first).expect("a picture");
+    assert!(drawn.starts_with("<svg") && drawn.contains("proposer 1"), "{drawn}");
+    assert_eq!(drawn, std::fs::read_to_string(&second).expect("a picture"));
+    assert_eq!(run(&["check", "paxos", "--svg", "/dev/full"]).code, 0, "nothing to draw");
+    assert_eq!(run(&["check", "paxos", "--bug", "first-reply", "--svg", "/dev/full"]).code, 74);
+    assert_eq!(run(&["check", "paxos", "--svg", "no-such-folder/run.svg"]).code, 73);
+}

@@ -211,9 +211,20 @@ fn output_options() -> Vec<Arg> {
             .value_name("FILE")
             .value_parser(value_parser!(std::path::PathBuf))
             .help("Write the JSON answer, with the trace of a violation, to a file for 'replay' too"),
+        svg_option(),
         Arg::new("quiet").action(ArgAction::SetTrue).help("No progress on standard error"),
     ];
     args.into_iter().map(|arg| named(arg).help_heading("Output")).collect()
+}
+
+fn svg_option() -> Arg {
+    let path = value_parser!(std::path::PathBuf);
+    named(
+        Arg::new("svg")
+            .value_name("FILE")
+            .value_parser(path)
+            .help("Draw the violation as a picture, into a file"),
+    )
 }
 
 fn json_option() -> Arg {
@@ -257,11 +268,11 @@ fn replay(program: &str, example: &str) -> Command {
                 .value_parser(value_parser!(std::path::PathBuf))
                 .help("What 'check --json' or 'check --trace' wrote; '-' is standard input"),
         )
-        .arg(json_option())
+        .args([json_option(), svg_option()])
         .after_help(format!(
             "Examples:\n  \
              {program} check {example} --trace run.json\n  \
-             {program} replay run.json\n  \
+             {program} replay run.json --svg run.svg\n  \
              {program} check {example} --json | {program} replay -\n\n\
              Exit codes: 1 the violation is confirmed, 65 it is not or the file is no trace, 66 no such file."
         ))

@@ -1,6 +1,5 @@
 //! `check`: an instance from the command line, a search, an answer.
 
-use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::ArgMatches;
@@ -13,7 +12,7 @@ use super::units::grouped;
 use super::{memory, text};
 use crate::engine::{Order, Search, Visited, explore};
 use crate::protocol::{Arguments, Protocol};
-use crate::verdict::{Report, Verdict};
+use crate::verdict::{Report, Verdict, svg};
 
 /// Checks a protocol as the matches of its subcommand say, and prints the answer.
 pub(super) fn check(protocol: &Protocol, matches: &ArgMatches) -> Result<u8, Failure> {
@@ -21,7 +20,8 @@ pub(super) fn check(protocol: &Protocol, matches: &ArgMatches) -> Result<u8, Fai
     let model = protocol
         .instance(&arguments)
         .map_err(|error| Failure::Usage(format!("{}: {error}", protocol.name())))?;
-    let file = matches.get_one::<PathBuf>("trace").map(|path| AnswerFile::open(path)).transpose()?;
+    let file = AnswerFile::named("trace", matches)?;
+    let picture = AnswerFile::named("svg", matches)?;
     let search = search(matches);
     if search.order == Order::Depth && search.depth_max.is_some() {
         // Depth-first search may meet a state at the limit that a shorter way leads to.
@@ -50,7 +50,11 @@ pub(super) fn check(protocol: &Protocol, matches: &ArgMatches) -> Result<u8, Fai
     let gist = gist(&report);
     let printed = output::print(&page, &gist);
     let written = file.map_or(Ok(()), |file| file.write(&json, &gist));
-    printed.and(written)?;
+    let drawn = match (picture, violation) {
+        (Some(picture), Some((trace, broken))) => picture.write(&svg(trace, broken), &gist),
+        _ => Ok(()),
+    };
+    printed.and(written).and(drawn)?;
     Ok(exit_code(&report.verdict))
 }
 

@@ -6,6 +6,7 @@ use std::io::{self, ErrorKind, Write as _};
 use std::path::{Path, PathBuf};
 
 use anstream::{AutoStream, ColorChoice};
+use clap::ArgMatches;
 
 use super::failure::Failure;
 use crate::verdict::Paint;
@@ -53,7 +54,7 @@ pub(super) struct AnswerFile {
 }
 
 impl AnswerFile {
-    pub(super) fn open(path: &Path) -> Result<Self, Failure> {
+    fn open(path: &Path) -> Result<Self, Failure> {
         let file =
             OpenOptions::new().write(true).create(true).truncate(false).open(path).map_err(|error| {
                 Failure::Create(format!(
@@ -62,6 +63,11 @@ impl AnswerFile {
                 ))
             })?;
         Ok(AnswerFile { path: path.to_path_buf(), file })
+    }
+
+    /// The file that an option names, if it is given.
+    pub(super) fn named(option: &str, matches: &ArgMatches) -> Result<Option<Self>, Failure> {
+        matches.get_one::<PathBuf>(option).map(|path| AnswerFile::open(path)).transpose()
     }
 
     pub(super) fn write(mut self, answer: &str, gist: &str) -> Result<(), Failure> {

@@ -13,9 +13,10 @@ use serde_json::Value;
 
 use super::failure::Failure;
 use super::json::{Confirmed, FORMAT, Story, observed};
+use super::output::AnswerFile;
 use super::{output, text};
 use crate::protocol::{Arguments, Model, Protocol};
-use crate::verdict::{Broken, Replay, Trace, TraceStep};
+use crate::verdict::{Broken, Replay, Trace, TraceStep, svg};
 
 /// A trace file larger than this is surely another file.
 const BYTES_MAX: u64 = 256 << 20;
@@ -26,6 +27,7 @@ pub(super) fn replay(protocols: &[Protocol], matches: &ArgMatches) -> Result<u8,
     let name = if path == Path::new("-") { "standard input".into() } else { format!("'{}'", path.display()) };
     let bad = |reason: String| Failure::Data(format!("{name} {reason}"));
 
+    let picture = AnswerFile::named("svg", matches)?;
     let story = parse(&read(path, &name)?).map_err(bad)?;
     let (protocol, arguments) = instance(protocols, &story).map_err(bad)?;
     let model = protocol
@@ -39,7 +41,10 @@ pub(super) fn replay(protocols: &[Protocol], matches: &ArgMatches) -> Result<u8,
     } else {
         text::violated(&text::instance(protocol, &arguments), &trace, &broken, output::paint())
     };
-    output::print(&page, &format!("the answer (violated: {broken})"))?;
+    let gist = format!("the answer (violated: {broken})");
+    let printed = output::print(&page, &gist);
+    let drawn = picture.map_or(Ok(()), |picture| picture.write(&svg(&trace, &broken), &gist));
+    printed.and(drawn)?;
     Ok(1)
 }
 
