@@ -78,6 +78,30 @@ fn a_panic_is_a_violation_with_the_step_that_panics() {
 }
 
 #[test]
+fn a_limit_does_not_undo_a_panic_that_was_found() {
+    fn brittle(_: &mut Counter, _: &mut Outbox<usize>) {
+        panic!("at once");
+    }
+    COUNT.set(brittle);
+    let system = System::new()
+        .role(COUNTERS, 2, |_| Counter { count: 0, limit: 1 })
+        .role(SINKS, 3, |_| Busy(0))
+        .invariant("true", observe(|b: &Busy| b.0), |_| true);
+    assert_eq!(quorate::check(system).states_max(2).assert_violated().trace.steps.len(), 1);
+}
+
+/// Keeps the search busy.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+struct Busy(u8);
+
+impl Role for Busy {
+    type Message = usize;
+    fn transitions(&self, t: &mut Transitions<Self>) {
+        t.internal("work").when(|b| b.0 < 9).run(|b, _| b.0 += 1);
+    }
+}
+
+#[test]
 fn a_panic_after_a_choice_keeps_the_choice() {
     fn risky(counter: &mut Counter, out: &mut Outbox<usize>) {
         let dice = out.choose([1, 2, 3]);

@@ -36,6 +36,10 @@ pub fn explore(model: &Model, search: &Search, watch: &mut dyn Watch) -> Report 
         run = Run::new(&mut kernel, search, recording);
         ended = run.search(watch);
     }
+    if let (Ended::Stopped(_), Some((_, state))) = (&ended, run.panicking) {
+        // A limit does not undo what was found before it.
+        ended = Ended::Violated(Violating { state, panics: true });
+    }
     let (coverage, missed) = (run.coverage, run.visited.missed_probability());
     let parents = std::mem::take(&mut run.rounds.parents);
     kernel.conclude();
@@ -82,6 +86,8 @@ struct Run<'r, 'm> {
     frontier: Frontier,
     rounds: Rounds,
     coverage: Coverage,
+    /// The first state with a step that panics, and its depth.
+    panicking: Option<(u32, State)>,
 }
 
 impl<'r, 'm> Run<'r, 'm> {
@@ -92,19 +98,15 @@ impl<'r, 'm> Run<'r, 'm> {
         let frontier = Frontier::new(search.order, initial);
         let rounds = Rounds::new(search.threads, search.tuning.chunk, recording);
         let coverage = Coverage { states: 1, frontier: 1, ..Coverage::default() };
-        Run { kernel, search, visited, frontier, rounds, coverage }
+        Run { kernel, search, visited, frontier, rounds, coverage, panicking: None }
     }
 
     fn search(&mut self, watch: &mut dyn Watch) -> Ended {
-        let mut panicking: Option<(u32, State)> = None;
         let mut cut = false;
         while let Some(Batch { depth, parts }) = self.frontier.take() {
             // A panic is one step further than its state: states as near as that may violate by themselves.
-            if let Some((at, state)) =
-                panicking.filter(|(at, _)| depth > *at || self.search.order == Order::Depth)
-            {
-                debug_assert!(at <= depth || self.search.order == Order::Depth);
-                return Ended::Violated(Violating { state, panics: true });
+            if self.panicking.is_some_and(|(at, _)| depth > at || self.search.order == Order::Depth) {
+                break;
             }
             self.coverage.depth = self.coverage.depth.max(depth);
             let expanded = self.rounds.expand(self.kernel, &parts);
@@ -114,7 +116,7 @@ impl<'r, 'm> Run<'r, 'm> {
             if let Some(state) = expanded.violating {
                 return Ended::Violated(Violating { state, panics: false });
             }
-            panicking = panicking.or(expanded.panicking.map(|state| (depth, state)));
+            self.panicking = self.panicking.or(expanded.panicking.map(|state| (depth, state)));
             let (lefts, rights) = self.kernel.sizes();
             self.visited.fit(lefts, rights);
             let mut learn = || expanded.unknown.iter().for_each(|unknown| self.kernel.learn(*unknown));
@@ -133,7 +135,7 @@ impl<'r, 'm> Run<'r, 'm> {
                 return Ended::Stopped(stopped);
             }
         }
-        match (panicking, self.search.depth_max) {
+        match (self.panicking, self.search.depth_max) {
             (Some((_, state)), _) => Ended::Violated(Violating { state, panics: true }),
             (None, Some(limit)) if cut => Ended::Stopped(Stopped::Depth(limit)),
             _ => Ended::Exhausted,
