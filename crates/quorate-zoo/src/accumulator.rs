@@ -60,7 +60,7 @@ impl Client {
 
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 struct Server {
-    is_primary: bool,
+    has_secondaries: bool,
     taken: usize,
     sum: usize,
     checkpoint: Option<usize>,
@@ -82,7 +82,7 @@ impl Server {
         let Number { position, value } = *number.body;
         self.taken += 1;
         self.sum += value;
-        if self.is_primary && self.forwards() {
+        if self.has_secondaries && self.forwards() {
             let value = if self.bug == Some(Bug::ForwardSum) { self.sum } else { value };
             out.send_all(SECONDARIES, Number { position, value });
         }
@@ -139,11 +139,11 @@ fn system(arguments: &Arguments) -> System<Number> {
     });
     let sequence = |s| (1..numbers).chain([numbers + s]).collect();
     let sequences: Vec<Vec<usize>> = (0..arguments.number("sequences")).map(sequence).collect();
-    let server = |is_primary| Server { is_primary, taken: 0, sum: 0, checkpoint: None, bug };
+    let server = |has_secondaries| Server { has_secondaries, taken: 0, sum: 0, checkpoint: None, bug };
     let system = System::new().role(CLIENT, 1, |_| Client { sequences: sequences.clone(), sent: None }).role(
         PRIMARY,
         1,
-        |_| server(true),
+        |_| server(servers > 1),
     );
     let system = if servers > 1 { system.role(SECONDARIES, servers - 1, |_| server(false)) } else { system };
     let sent = || observe(|c: &Client| Seen::Sent(c.sent.clone().unwrap_or_default()));

@@ -223,6 +223,71 @@ fn a_failing_assertion_shows_the_diagram() {
     }
 }
 
+/// A choice that depends on the state: minimising must not mistake a choice that is not there for a panic.
+#[test]
+fn a_choice_that_does_not_exist_is_no_panic() {
+    #[derive(Clone, PartialEq, Eq, Hash, Debug)]
+    struct Picker(usize, usize);
+    impl Role for Picker {
+        type Message = usize;
+        fn transitions(&self, t: &mut Transitions<Self>) {
+            t.internal("grow").when(|p| p.0 < 3).run(|p, _| p.0 += 1);
+            t.internal("pick").when(|p| p.1 == 0).run(|p, out| {
+                p.1 = 1 + out.choose(0..=p.0);
+                assert!(p.1 < 3, "picked {}", p.1);
+            });
+        }
+    }
+    for order in [Order::Breadth, Order::Depth] {
+        let system = System::new().role(COUNTERS, 1, |_| Picker(0, 0)).invariant(
+            "true",
+            observe(|p: &Picker| p.0),
+            |_| true,
+        );
+        let violation = quorate::check(system).order(order).assert_violated();
+        assert!(violation.broken.to_string().contains("picked 3"), "{}", violation.broken);
+        assert_eq!(violation.trace.steps.len(), 3, "grow, grow, pick");
+    }
+}
+
+/// Keys that cannot be compared panic only where two messages meet.
+#[test]
+fn keys_that_panic_together_are_noticed() {
+    #[derive(Debug)]
+    struct Touchy;
+    impl PartialEq for Touchy {
+        fn eq(&self, _: &Self) -> bool {
+            panic!("do not compare me");
+        }
+    }
+    impl Eq for Touchy {}
+    #[derive(Clone, PartialEq, Eq, Hash, Debug)]
+    struct Grouping;
+    impl Role for Grouping {
+        type Message = usize;
+        fn transitions(&self, t: &mut Transitions<Self>) {
+            t.quorum("group", majority_of(COUNTERS)).of(|_, _| Some(Touchy)).run(|_, _, _| {});
+        }
+    }
+    COUNT.set(Counter::tell);
+    let system = System::new()
+        .role(COUNTERS, 2, |_| Counter { count: 0, limit: 1 })
+        .role(SINKS, 1, |_| Grouping)
+        .invariant("true", observe(|c: &Counter| c.count), |_| true);
+    let violation = quorate::check(system).assert_violated();
+    assert!(violation.broken.to_string().contains("do not compare me"), "{}", violation.broken);
+}
+
+#[test]
+fn a_role_that_does_not_exist_is_no_empty_role() {
+    fn lost(counter: &mut Counter, out: &mut Outbox<usize>) {
+        counter.count += 1;
+        out.send_all(RoleName::new("nobody"), 1);
+    }
+    let violation = quorate::check(system(1, lost)).assert_violated();
+    assert!(violation.broken.to_string().contains("no role 'nobody'"), "{}", violation.broken);
+}
+
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 struct Waiting(Option<Vec<Vec<usize>>>, usize);
 
@@ -234,6 +299,16 @@ impl Role for Waiting {
             None => some_of(self.1, COUNTERS),
         };
         t.quorum("wait", quorum).run(|_, _, _| {});
+    }
+}
+
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+struct Twins;
+impl Role for Twins {
+    type Message = usize;
+    fn transitions(&self, t: &mut Transitions<Self>) {
+        t.internal("twin").run(|_, _| {});
+        t.internal("twin").run(|_, _| {});
     }
 }
 
@@ -262,6 +337,8 @@ fn systems_that_make_no_sense_are_refused() {
     assert!(matches!(refused(alone), SystemError::UnknownRole { unknown: "counter", .. }));
     let blind = counters(1).invariant("blind", observe(|s: &Sink| s.sum), |_| true);
     assert!(matches!(refused(blind), SystemError::ObservesNobody { .. }));
+    let twins = System::new().role(SINKS, 1, |_| Twins);
+    assert!(matches!(refused(twins), SystemError::TransitionTwice { .. }));
     let same = |system: System<usize>| system.invariant("p", observe(|c: &Counter| c.count), |_| true);
     assert!(matches!(refused(same(same(counters(1)))), SystemError::PropertyTwice { .. }));
 }

@@ -32,7 +32,11 @@ pub fn explore(model: &Model, search: &Search, watch: &mut dyn Watch) -> Report 
     let mut ended = run.search(watch);
     if ended == Ended::Stopped(Stopped::States(first_states)) && search.states_max != Some(first_states) {
         // A search that gets this far starts again, with the system split in a better way.
-        kernel.split_anew();
+        let (steps_max, coverage) = (4 * run.coverage.depth + 16, run.coverage);
+        kernel.split_anew(steps_max, &mut |bytes| {
+            let coverage = Coverage { bytes, ..coverage };
+            search.bytes_max.is_some_and(|limit| bytes >= limit) || watch.round(&coverage).is_some()
+        });
         run = Run::new(&mut kernel, search, recording);
         ended = run.search(watch);
     }
@@ -50,8 +54,8 @@ pub fn explore(model: &Model, search: &Search, watch: &mut dyn Watch) -> Report 
             violated(model, search, kernel.schedule(&path(parents, found.state), found.panics))
         }
         (None, Ended::Violated(found)) => match way_to(&mut kernel, search, found, watch) {
-            Some(schedule) => violated(model, search, schedule),
-            None => Verdict::Unknown(Stopped::Interrupted),
+            Ok(schedule) => violated(model, search, schedule),
+            Err(stopped) => Verdict::Unknown(stopped),
         },
         (None, Ended::Exhausted) if missed > 0.0 => Verdict::HoldsWithin(format!(
             "states are known by their fingerprints; some state was missed with a probability of {missed:.1e}"
@@ -167,18 +171,18 @@ fn way_to(
     search: &Search,
     found: Violating,
     watch: &mut dyn Watch,
-) -> Option<Schedule> {
-    let unlimited = Search { states_max: None, bytes_max: None, ..search.clone() };
+) -> Result<Schedule, Stopped> {
+    let unlimited = Search { states_max: None, bytes_max: None, visited: Visited::Exact, ..search.clone() };
     let mut run = Run::new(kernel, &unlimited, true);
     let again = match run.search(&mut UnlessInterrupted(watch)) {
         Ended::Violated(again) => again,
-        Ended::Stopped(Stopped::Interrupted) => return None,
-        Ended::Stopped(_) | Ended::Exhausted => {
+        Ended::Stopped(stopped) => return Err(stopped),
+        Ended::Exhausted => {
             panic!("a bug in quorate: the second search does not find the violation of the first, {found:?}")
         }
     };
     let parents = std::mem::take(&mut run.rounds.parents);
-    Some(kernel.schedule(&path(parents, again.state), again.panics))
+    Ok(kernel.schedule(&path(parents, again.state), again.panics))
 }
 
 /// Passes progress on, and of the reasons to stop only an interruption.

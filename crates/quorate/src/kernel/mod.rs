@@ -100,22 +100,27 @@ impl<'m> Kernel<'m> {
     }
 
     /// Splits the system anew, as the states on random walks suggest. What is known of the processes stays
-    /// known; the numbers of global states mean nothing any more.
-    pub(crate) fn split_anew(&mut self) {
-        let mut sample = self.walk(split::SAMPLE / self.processes.len());
+    /// known; the numbers of global states and of their views mean nothing any more, since the same tree of
+    /// views stands for other processes. No walk is longer than `steps_max`; when `enough` says so, with the
+    /// bytes in the tables, the walks end.
+    pub(crate) fn split_anew(&mut self, steps_max: u32, enough: &mut dyn FnMut(u64) -> bool) {
+        let mut sample = self.walk(steps_max, enough);
         sample.sort_unstable();
         sample.dedup();
         let sample: Vec<Vec<u32>> = sample.iter().map(|state| self.configurations(*state)).collect();
         self.tree = Tree::new(&Split::for_sample(self.processes.len(), &sample));
+        self.views = Views::new(self.model);
     }
 
     /// The states on random walks from the start, each until nothing can happen: the same ones every time.
     /// On each walk some processes, chosen at random, move only when the others cannot, so that states in
     /// which somebody lags far behind are seen too.
-    fn walk(&mut self, count: usize) -> Vec<State> {
+    fn walk(&mut self, steps_max: u32, enough: &mut dyn FnMut(u64) -> bool) -> Vec<State> {
+        let count = split::SAMPLE / self.processes.len();
         let mut dice = Dice::default();
         let (mut states, mut state, mut slow) = (Vec::new(), self.initial(), Members::some(dice.roll()));
-        while states.len() < count {
+        let mut steps = 0;
+        while states.len() < count && !(states.len().is_multiple_of(256) && enough(self.bytes())) {
             let mut successors = Vec::new();
             while let Err(unknown) =
                 self.expand_awake(state, slow, |successor| successors.push(successor.state))
@@ -124,12 +129,13 @@ impl<'m> Kernel<'m> {
                 successors.clear();
             }
             match dice.pick(&successors) {
-                Some(next) => {
+                Some(next) if steps < steps_max => {
                     states.push(state);
                     state = next;
+                    steps += 1;
                 }
                 None if slow != Members::NOBODY => slow = slow.without(Members::some(dice.roll())),
-                None => (state, slow) = (self.initial(), Members::some(dice.roll())),
+                _ => (state, slow, steps) = (self.initial(), Members::some(dice.roll()), 0),
             }
         }
         states

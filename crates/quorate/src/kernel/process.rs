@@ -203,7 +203,8 @@ impl ProcessGraph {
         })
     }
 
-    /// The messages on which the selection of a transition panics, as panicking steps that consume them.
+    /// The messages on which the selection of a transition panics, as panicking steps that consume them; all
+    /// of them together if it panics on none alone.
     fn panicking_selections(
         &self,
         local: LocalId,
@@ -215,17 +216,13 @@ impl ProcessGraph {
         let panics = |message: &MessageId| {
             model.keys(self.id, transition, self.locals.value(local), &[mail.envelope(*message)]).is_err()
         };
-        let messages = heard(bag, model.process(self.id).transitions()[transition].trigger(), mail);
-        messages
-            .into_iter()
-            .filter(panics)
-            .map(|message| ConfigurationStep {
-                transition,
-                consumed: vec![message],
-                choices: Vec::new(),
-                leads: None,
-            })
-            .collect()
+        let mut messages = heard(bag, model.process(self.id).transitions()[transition].trigger(), mail);
+        messages.sort_by(|a, b| mail.content_order(*a, *b));
+        let alone: Vec<Vec<MessageId>> =
+            messages.iter().filter(|message| panics(message)).map(|message| vec![*message]).collect();
+        let panicking = if alone.is_empty() { vec![messages] } else { alone };
+        let step = |consumed| ConfigurationStep { transition, consumed, choices: Vec::new(), leads: None };
+        panicking.into_iter().map(step).collect()
     }
 
     /// The outcomes of a transition on these messages; `None` if its guard forbids it.

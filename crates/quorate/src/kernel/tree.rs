@@ -187,7 +187,8 @@ impl Half {
         let start = if full { number(self.arrivals.len()) } else { start };
         if full {
             self.arrivals.extend_from_within(row);
-            self.arrivals.resize((start + 2 * length.max(1)) as usize, (NOTHING, UNKNOWN));
+            let room = if length == 0 { 1 } else { 2 * length as usize };
+            self.arrivals.resize(start as usize + room, (NOTHING, UNKNOWN));
         }
         self.arrivals[(start + length) as usize] = (sends, arrived);
         self.known_mut(state).arrivals = (start, length + 1);

@@ -25,4 +25,5 @@ pub use system::{System, SystemError};
 pub use value::{Content, Value};
 
 pub(crate) use model::catching;
+pub(crate) use outbox::MISFIT;
 pub(crate) use value::fold;

@@ -119,9 +119,11 @@ impl<M: Message> Outbox<M> {
         self.me
     }
 
-    /// The processes of a role, in order.
+    /// The processes of a role, in order. Panics if the system has no such role.
     pub fn members(&self, role: RoleName) -> &[ProcessId] {
-        self.roles.of(role.name())
+        let members = self.roles.of(role.name());
+        assert!(!members.is_empty(), "the system has no role '{}'", role.name());
+        members
     }
 
     /// Sends a message to one process, which may be the sender itself.
@@ -131,12 +133,12 @@ impl<M: Message> Outbox<M> {
         self.sends.push(Sending { to, body: Value::new(message) });
     }
 
-    /// Sends a message to every process of a role.
+    /// Sends a message to every process of a role. Panics if the system has no such role.
     pub fn send_all(&mut self, role: RoleName, message: M) {
         let body = Value::new(message);
-        for &to in self.roles.of(role.name()) {
-            self.sends.push(Sending { to, body: body.clone() });
-        }
+        let sends: Vec<Sending> =
+            self.members(role).iter().map(|&to| Sending { to, body: body.clone() }).collect();
+        self.sends.extend(sends);
     }
 
     /// Emits an event: something a property over histories wants to know, and a line in the trace.
@@ -151,6 +153,9 @@ impl<M: Message> Outbox<M> {
         self.script.choose(alternatives.into_iter().collect())
     }
 }
+
+/// How the message begins when a handler is made to repeat a choice that it does not have.
+pub(crate) const MISFIT: &str = "the choice to repeat does not exist";
 
 /// The choices of one run of a handler: those to repeat, then the first alternative of each new one.
 #[derive(Clone, Default, Debug)]
@@ -190,7 +195,7 @@ impl Script {
         assert!(!alternatives.is_empty(), "a choice between no alternatives");
         let index = self.planned.get(self.made.len()).copied().unwrap_or(0);
         let of = alternatives.len();
-        assert!(index < of, "choice {index} of {of}: the handler answered differently when it was repeated");
+        assert!(index < of, "{MISFIT}: {index} of {of}");
         let chosen = alternatives.swap_remove(index);
         self.made.push(Choice { index, of, text: format!("{chosen:?}") });
         if !self.past {

@@ -74,6 +74,11 @@ impl<M: Message> System<M> {
             let state = new(index);
             let mut transitions = Transitions { specs: Vec::new() };
             state.transitions(&mut transitions);
+            let names: Vec<&str> = transitions.specs.iter().map(|spec| spec.name.as_str()).collect();
+            if let Some(twice) = (1..names.len()).find(|at| names[..*at].contains(&names[*at])) {
+                let (role, transition) = (role.name(), names[twice].to_string());
+                self.error.get_or_insert(SystemError::TransitionTwice { role, transition });
+            }
             self.members.push(Member {
                 role,
                 initial: Value::new(state),
@@ -227,6 +232,13 @@ pub enum SystemError {
         /// Its name.
         role: &'static str,
     },
+    /// Two transitions of a role with one name.
+    TransitionTwice {
+        /// The role.
+        role: &'static str,
+        /// The name.
+        transition: String,
+    },
     /// A role without processes.
     EmptyRole {
         /// Its name.
@@ -278,6 +290,10 @@ impl fmt::Display for SystemError {
             SystemError::RoleTwice { role } => {
                 write!(f, "role '{role}' is added twice: give each role a name of its own")
             }
+            SystemError::TransitionTwice { role, transition } => write!(
+                f,
+                "role '{role}' has two transitions '{transition}': give each a name of its own, traces tell them by it"
+            ),
             SystemError::EmptyRole { role } => {
                 write!(f, "role '{role}' has no processes: it needs at least one")
             }

@@ -10,7 +10,7 @@ use std::fmt;
 
 use super::trace::{Consumed, Origin, Schedule, ScheduledStep, Sent, Trace, TraceStep};
 use crate::property::Moment;
-use crate::protocol::{Envelope, Model, Panicked, ProcessId, QuorumSystem, Trigger, Value};
+use crate::protocol::{Envelope, MISFIT, Model, Panicked, ProcessId, QuorumSystem, Trigger, Value};
 
 /// What is wrong in the last state of a run.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -218,6 +218,7 @@ impl<'m> Replay<'m> {
                 step.choices = outcome.choices;
                 self.locals[process.index()] = outcome.state;
             }
+            Err(Panicked { message, .. }) if message.starts_with(MISFIT) => return self.refuse(message),
             Err(Panicked { choices, message }) => {
                 step.choices = choices;
                 step.panic = Some(message);
@@ -237,10 +238,10 @@ impl<'m> Replay<'m> {
             return Some(Broken::Panic { process: last.process, transition, message });
         }
         self.model.properties().iter().find_map(|property| {
+            let observed = property.check(&self.locals).err()?;
             if property.moment() == Moment::AtEnd && !self.ended() {
                 return None;
             }
-            let observed = property.check(&self.locals).err()?;
             let observed = observed.iter().map(|(process, value)| (*process, format!("{value:?}"))).collect();
             Some(Broken::Property { name: property.name().to_string(), observed })
         })
