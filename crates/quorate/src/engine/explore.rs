@@ -128,9 +128,8 @@ impl<'r, 'm> Run<'r, 'm> {
                 learn();
                 cut |= expanded.transitions > 0;
             } else {
-                let new = self.rounds.insert(&mut self.visited, learn);
-                self.coverage.states += new.iter().map(|states| states.len() as u64).sum::<u64>();
-                self.frontier.push(depth, new);
+                let found = self.frontier.found_from(depth);
+                self.coverage.states += self.rounds.insert(&mut self.visited, found, learn);
             }
             self.measure();
             if let Some(stopped) = watch.round(&self.coverage).or_else(|| self.limit_reached())

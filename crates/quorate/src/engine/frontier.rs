@@ -18,46 +18,36 @@ const BREADTH: usize = 256 * 1024;
 const DEPTH: usize = 256;
 
 pub(super) struct Frontier {
-    waiting: u64,
+    /// The states that are being found, by the tables of the visited set: states of one table have much in
+    /// common, so expanding them together keeps the kernel's tables in the cache.
+    found: Vec<Vec<Found>>,
+    /// How far they are from the start.
+    found_depth: u32,
     kind: Kind,
 }
 
 enum Kind {
-    /// The level being expanded, and the next one by the tables of the visited set: states of one table
-    /// have much in common, so expanding them together keeps the kernel's tables in the cache.
-    Breadth { depth: u32, level: Vec<Vec<Found>>, next: Vec<Vec<Found>> },
+    /// The rest of the level being expanded.
+    Breadth { depth: u32, level: Vec<Vec<Found>> },
     /// Blocks of states with their depths, the newest last.
     Depth(Vec<(u32, Vec<Found>)>),
 }
 
 impl Frontier {
     pub(super) fn new(order: Order, initial: State) -> Self {
-        let initial = vec![Found { state: initial, rule: AWAKE }];
+        let mut found = vec![Vec::new(); TABLES];
+        found[0].push(Found { state: initial, rule: AWAKE });
         let kind = match order {
-            Order::Breadth => {
-                Kind::Breadth { depth: 0, level: vec![initial], next: vec![Vec::new(); TABLES] }
-            }
-            Order::Depth => Kind::Depth(vec![(0, initial)]),
+            Order::Breadth => Kind::Breadth { depth: 0, level: Vec::new() },
+            Order::Depth => Kind::Depth(Vec::new()),
         };
-        Frontier { waiting: 1, kind }
+        Frontier { found, found_depth: 0, kind }
     }
 
-    /// Adds what was reached from states of a depth: new states, by table.
-    pub(super) fn push(&mut self, from_depth: u32, by_table: Vec<Vec<Found>>) {
-        self.waiting += by_table.iter().map(|states| states.len() as u64).sum::<u64>();
-        match &mut self.kind {
-            Kind::Breadth { next, .. } => {
-                for (waiting, new) in next.iter_mut().zip(by_table) {
-                    waiting.extend(new);
-                }
-            }
-            Kind::Depth(stack) => {
-                let states: Vec<Found> = by_table.into_iter().flatten().collect();
-                if !states.is_empty() {
-                    stack.push((from_depth + 1, states));
-                }
-            }
-        }
+    /// Where to put, by table, what is reached from the batch that was taken last, of this depth.
+    pub(super) fn found_from(&mut self, depth: u32) -> &mut [Vec<Found>] {
+        self.found_depth = depth + 1;
+        &mut self.found
     }
 
     /// Puts back states that could not be expanded yet: they come next.
@@ -65,7 +55,6 @@ impl Frontier {
         if states.is_empty() {
             return;
         }
-        self.waiting += states.len() as u64;
         match &mut self.kind {
             Kind::Breadth { level, .. } => level.push(states),
             Kind::Depth(stack) => stack.push((depth, states)),
@@ -74,13 +63,12 @@ impl Frontier {
 
     /// The next states to expand.
     pub(super) fn take(&mut self) -> Option<Batch> {
-        let batch = match &mut self.kind {
-            Kind::Breadth { depth, level, next } => {
+        match &mut self.kind {
+            Kind::Breadth { depth, level } => {
                 if level.is_empty() {
-                    *depth += 1;
-                    level.extend(
-                        next.iter_mut().rev().map(std::mem::take).filter(|states| !states.is_empty()),
-                    );
+                    *depth = self.found_depth;
+                    let found = self.found.iter_mut().rev().map(std::mem::take);
+                    level.extend(found.filter(|states| !states.is_empty()));
                 }
                 let (mut parts, mut room) = (Vec::new(), BREADTH);
                 while room > 0
@@ -92,32 +80,37 @@ impl Frontier {
                     room -= part.len();
                     parts.push(part);
                 }
-                Batch { depth: *depth, parts }
+                (!parts.is_empty()).then_some(Batch { depth: *depth, parts })
             }
             Kind::Depth(stack) => {
+                let found: Vec<Found> = self.found.iter_mut().flat_map(|states| states.drain(..)).collect();
+                if !found.is_empty() {
+                    stack.push((self.found_depth, found));
+                }
                 let (depth, mut states) = stack.pop()?;
                 let rest = states.len().saturating_sub(DEPTH);
                 let part = states.split_off(rest);
                 if rest > 0 {
                     stack.push((depth, states));
                 }
-                Batch { depth, parts: vec![part] }
+                Some(Batch { depth, parts: vec![part] })
             }
+        }
+    }
+
+    fn blocks(&self) -> impl Iterator<Item = &Vec<Found>> {
+        let (level, stack) = match &self.kind {
+            Kind::Breadth { level, .. } => (level.as_slice(), [].as_slice()),
+            Kind::Depth(stack) => ([].as_slice(), stack.as_slice()),
         };
-        let taken = batch.parts.iter().map(|part| part.len() as u64).sum::<u64>();
-        self.waiting -= taken;
-        (taken > 0).then_some(batch)
+        self.found.iter().chain(level).chain(stack.iter().map(|(_, states)| states))
     }
 
     pub(super) fn waiting(&self) -> u64 {
-        self.waiting
+        self.blocks().map(|states| states.len() as u64).sum()
     }
 
     pub(super) fn bytes(&self) -> u64 {
-        let states: usize = match &self.kind {
-            Kind::Breadth { level, next, .. } => level.iter().chain(next).map(Vec::capacity).sum(),
-            Kind::Depth(stack) => stack.iter().map(|(_, states)| states.capacity()).sum(),
-        };
-        (states * size_of::<Found>()) as u64
+        self.blocks().map(|states| (states.capacity() * size_of::<Found>()) as u64).sum()
     }
 }

@@ -87,40 +87,40 @@ impl Rounds {
         sum
     }
 
-    /// Puts the successors into the visited set and returns those that are new, by table. Meanwhile one
-    /// thread does something else.
+    /// Puts the successors into the visited set, and those that are new where they are wanted, by table. Meanwhile one thread does something else. Returns how many are new.
     pub(super) fn insert(
         &mut self,
         visited: &mut VisitedSet,
+        found: &mut [Vec<Found>],
         meanwhile: impl FnOnce() + Send,
-    ) -> Vec<Vec<Found>> {
+    ) -> u64 {
         let (recording, chunks) = (self.recording, &self.chunks);
         let successors = chunks.iter().map(|chunk| chunk.successors.len()).sum();
         let min_len = self.at_least(successors);
-        let insert = || -> (Vec<_>, Vec<_>) {
-            let tables = visited.tables.par_iter_mut().enumerate();
+        let insert = || -> (Vec<usize>, Vec<Vec<(State, State)>>) {
+            let tables = visited.tables.par_iter_mut().zip(found).enumerate();
             tables
                 .with_min_len(min_len)
-                .map(|(at, table)| {
-                    let (mut new, mut parents) = (Vec::new(), Vec::new());
+                .map(|(at, (table, found))| {
+                    let (before, mut parents) = (found.len(), Vec::new());
                     for chunk in chunks {
                         let share = chunk.share(at);
                         table.insert_all(&chunk.successors[share.clone()], |position| {
                             let at = share.start + position;
                             let state = chunk.successors[at];
-                            new.push(Found { state, rule: chunk.rules[at] });
+                            found.push(Found { state, rule: chunk.rules[at] });
                             if recording {
                                 parents.push((state, chunk.origins[at]));
                             }
                         });
                     }
-                    (new, parents)
+                    (found.len() - before, parents)
                 })
                 .unzip()
         };
         let ((), (new, parents)) = self.pool.install(|| rayon::join(meanwhile, insert));
         self.parents.extend(parents.into_iter().flatten());
-        new
+        new.into_iter().sum::<usize>() as u64
     }
 
     pub(super) fn bytes(&self) -> u64 {
