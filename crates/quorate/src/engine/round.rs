@@ -31,6 +31,8 @@ pub(super) struct Rounds {
     /// How many states a thread expands at a time.
     chunk: usize,
     chunks: Vec<Chunk>,
+    /// How many of the buffers the batch uses.
+    used: usize,
     /// Keep, for each new state, the state it was reached from.
     recording: bool,
     pub(super) parents: Vec<(State, State)>,
@@ -60,7 +62,7 @@ impl Rounds {
     pub(super) fn new(threads: usize, chunk: usize, recording: bool) -> Self {
         let pool =
             rayon::ThreadPoolBuilder::new().num_threads(threads).build().expect("threads can be started");
-        Rounds { pool, chunk, chunks: Vec::new(), recording, parents: Vec::new() }
+        Rounds { pool, chunk, chunks: Vec::new(), used: 0, recording, parents: Vec::new() }
     }
 
     /// How many tasks a thread takes at least: all of them where there is too little work to share.
@@ -73,15 +75,16 @@ impl Rounds {
         let tasks: Vec<&[Found]> = parts.iter().flat_map(|part| part.chunks(self.chunk)).collect();
         self.chunks.resize_with(tasks.len().max(self.chunks.len()), Chunk::default);
         let min_len = self.at_least(tasks.iter().map(|states| states.len()).sum());
-        let (recording, chunks) = (self.recording, &mut self.chunks);
+        self.used = tasks.len();
+        let (recording, chunks) = (self.recording, &mut self.chunks[..self.used]);
         self.pool.install(|| {
-            let all = chunks.par_iter_mut().enumerate().with_min_len(min_len);
-            all.for_each_init(Scratch::default, |scratch, (at, chunk)| {
-                chunk.expand(kernel, tasks.get(at).copied().unwrap_or_default(), scratch, recording);
+            let all = chunks.par_iter_mut().zip(tasks).with_min_len(min_len);
+            all.for_each_init(Scratch::default, |scratch, (chunk, states)| {
+                chunk.expand(kernel, states, scratch, recording);
             });
         });
         let mut sum = Expanded::default();
-        for chunk in &mut self.chunks {
+        for chunk in &mut self.chunks[..self.used] {
             sum.add(std::mem::take(&mut chunk.expanded));
         }
         sum
@@ -94,7 +97,7 @@ impl Rounds {
         found: &mut [Vec<Found>],
         meanwhile: impl FnOnce() + Send,
     ) -> u64 {
-        let (recording, chunks) = (self.recording, &self.chunks);
+        let (recording, chunks) = (self.recording, &self.chunks[..self.used]);
         let successors = chunks.iter().map(|chunk| chunk.successors.len()).sum();
         let min_len = self.at_least(successors);
         let insert = || -> (Vec<usize>, Vec<Vec<(State, State)>>) {
