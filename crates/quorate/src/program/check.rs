@@ -9,7 +9,7 @@ use super::json::{Answer, Story};
 use super::output::{self, AnswerFile};
 use super::progress::{Limits, Progress, heed_interrupts};
 use super::units::grouped;
-use super::{memory, text};
+use super::{memory, text, world};
 use crate::engine::{Order, Search, Visited, explore};
 use crate::protocol::{Arguments, Protocol};
 use crate::verdict::{Report, Verdict, svg};
@@ -20,12 +20,19 @@ pub(super) fn check(protocol: &Protocol, matches: &ArgMatches) -> Result<u8, Fai
     let model = protocol
         .instance(&arguments)
         .map_err(|error| Failure::Usage(format!("{}: {error}", protocol.name())))?;
+    let model = world::put(protocol.name(), model, matches)?;
     let file = AnswerFile::named("trace", matches)?;
     let picture = AnswerFile::named("svg", matches)?;
     let search = search(matches);
     if search.order == Order::Depth && search.depth_max.is_some() {
         // Depth-first search may meet a state at the limit that a shorter way leads to.
         return Err(Failure::Usage("--depth-max goes with --order breadth only".to_string()));
+    }
+    if search.count_system_states && search.visited == Visited::Fingerprint {
+        return Err(Failure::Usage(
+            "--count-system-states needs the states, which fingerprints forget: expected --visited exact"
+                .to_string(),
+        ));
     }
     let mut progress = Progress::new(Limits {
         states_max: search.states_max,
@@ -39,12 +46,13 @@ pub(super) fn check(protocol: &Protocol, matches: &ArgMatches) -> Result<u8, Fai
     drop(progress);
 
     let violation = report.verdict.violation().map(|violation| (&violation.trace, &violation.broken));
-    let story = Story::new(protocol, &arguments, &model, report.verdict.word(), violation);
+    let story = Story::new(protocol, &arguments, &model, report.verdict.word(), violation, Some(&report));
     let json = super::json_line(&Answer::new(story, &search, &report, spent))?;
     let page = if matches.get_flag("json") {
         json.clone()
     } else {
-        text::answer(&text::instance(protocol, &arguments), &report, spent, output::paint())
+        let instance = text::instance(protocol, &arguments, &model);
+        text::answer(&instance, &model, &report, spent, output::paint())
     };
     // Both are tried before either failure is told: one of them may keep the answer.
     let gist = gist(&report);
@@ -54,6 +62,7 @@ pub(super) fn check(protocol: &Protocol, matches: &ArgMatches) -> Result<u8, Fai
         (Some(picture), Some((trace, broken))) => picture.write(&svg(trace, broken), &gist),
         _ => Ok(()),
     };
+    world::warnings(&report).iter().for_each(|warning| output::warn(warning));
     printed.and(written).and(drawn)?;
     Ok(exit_code(&report.verdict))
 }
@@ -80,6 +89,7 @@ fn search(matches: &ArgMatches) -> Search {
         states_max: number("states-max"),
         depth_max: number("depth-max").and_then(|number| u32::try_from(number).ok()),
         bytes_max: number("memory-max").or_else(memory::default_limit),
+        count_system_states: matches.get_flag("count-system-states"),
         ..default
     }
 }

@@ -16,6 +16,7 @@ mod progress;
 mod replay;
 mod text;
 mod units;
+mod world;
 
 use std::ffi::OsString;
 use std::path::Path;
