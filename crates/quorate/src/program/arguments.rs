@@ -171,11 +171,7 @@ fn search_options() -> Vec<Arg> {
             .value_parser(["none", "auto"])
             .default_value("auto")
             .help("Which reductions to use; auto takes all that are sound and available"),
-        Arg::new("threads")
-            .value_name("NUMBER")
-            .allow_negative_numbers(true)
-            .value_parser(|text: &str| number(text, 1, THREADS_MAX))
-            .help("On how many threads; all cores unless given. The answer does not depend on it"),
+        threads_option(),
         Arg::new("count-system-states")
             .action(ArgAction::SetTrue)
             .help("Count the vectors of local states as well, whatever waits in channels and who has crashed"),
@@ -183,7 +179,15 @@ fn search_options() -> Vec<Arg> {
     args.into_iter().map(|arg| named(arg).help_heading("Search")).collect()
 }
 
-fn limit_options() -> Vec<Arg> {
+pub(super) fn threads_option() -> Arg {
+    named(Arg::new("threads"))
+        .value_name("NUMBER")
+        .allow_negative_numbers(true)
+        .value_parser(|text: &str| number(text, 1, THREADS_MAX))
+        .help("On how many threads; all cores unless given. The answer does not depend on it")
+}
+
+pub(super) fn limit_options() -> Vec<Arg> {
     let args = [
         Arg::new("states-max")
             .value_name("NUMBER")
@@ -219,9 +223,13 @@ fn output_options() -> Vec<Arg> {
             .value_parser(value_parser!(std::path::PathBuf))
             .help("Write the JSON answer, with the trace of a violation, to a file for 'replay' too"),
         svg_option(),
-        Arg::new("quiet").action(ArgAction::SetTrue).help("No progress on standard error"),
+        quiet_option(),
     ];
     args.into_iter().map(|arg| named(arg).help_heading("Output")).collect()
+}
+
+pub(super) fn quiet_option() -> Arg {
+    named(Arg::new("quiet").action(ArgAction::SetTrue).help("No progress on standard error"))
 }
 
 fn svg_option() -> Arg {
@@ -234,7 +242,7 @@ fn svg_option() -> Arg {
     )
 }
 
-fn json_option() -> Arg {
+pub(super) fn json_option() -> Arg {
     named(Arg::new("json").action(ArgAction::SetTrue).help("Print one JSON object"))
 }
 

@@ -70,6 +70,7 @@ pub(super) struct ChoiceMade {
 struct Kind(StepKind);
 
 impl Kind {
+    #[expect(clippy::trivially_copy_pass_by_ref, reason = "as serde calls it")]
     fn is_transition(&self) -> bool {
         self.0 == StepKind::Transition
     }

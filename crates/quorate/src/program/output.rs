@@ -47,6 +47,11 @@ pub(super) fn tell(failure: &Failure) {
     _ = writeln!(AutoStream::auto(io::stderr().lock()), "{} {failure}", "error:".red().bold());
 }
 
+/// Tells how far it has got. With standard error gone there is nobody left to tell.
+pub(super) fn note(progress: &str) {
+    _ = writeln!(io::stderr().lock(), "{progress}");
+}
+
 /// Tells what the user should know of an answer.
 pub(super) fn warn(warning: &str) {
     use owo_colors::OwoColorize as _;
