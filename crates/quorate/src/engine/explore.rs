@@ -66,7 +66,17 @@ pub fn explore(model: &Model, search: &Search, watch: &mut dyn Watch) -> Report 
     let missed_probability = (search.visited == Visited::Fingerprint).then_some(missed);
     let faults = model.world().faults().into_iter().map(|kind| (kind, kernel.steps_of(kind))).collect();
     let threads = search.threads;
-    Report { verdict, properties, coverage, faults, system_states, reductions, rounds, threads, missed_probability }
+    Report {
+        verdict,
+        properties,
+        coverage,
+        faults,
+        system_states,
+        reductions,
+        rounds,
+        threads,
+        missed_probability,
+    }
 }
 
 /// One search from the start. One that gets far starts again, with the system split in a better way.
@@ -266,7 +276,9 @@ fn told_violation(
         (Verdict::Violated(shortest), _) => Verdict::Violated(shortest),
         (_, Some(told)) => told,
         (Verdict::Unknown(stopped), None) => Verdict::Unknown(stopped),
-        (other, None) => panic!("a bug in quorate: only a reduced search finds a violation: {}", other.word()),
+        (other, None) => {
+            panic!("a bug in quorate: only a reduced search finds a violation: {}", other.word())
+        }
     }
 }
 

@@ -103,7 +103,13 @@ pub enum Sleep {
 
 impl Default for Tuning {
     fn default() -> Self {
-        Tuning { chunk: 2048, narrow_max: visited::NARROW_MAX, first_states: 20_000, sleep: Sleep::Untouched, mutant: None }
+        Tuning {
+            chunk: 2048,
+            narrow_max: visited::NARROW_MAX,
+            first_states: 20_000,
+            sleep: Sleep::Untouched,
+            mutant: None,
+        }
     }
 }
 

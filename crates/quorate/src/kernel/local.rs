@@ -159,5 +159,6 @@ fn on_cycles(edges: &[Edge]) -> Vec<Edge> {
 
 /// Does a step tell a monitor something?
 pub(super) fn emits(sent: SendsId, mail: &Mail, model: &Model) -> bool {
-    sent != NOTHING && mail.messages_of(sent).iter().any(|message| model.monitor(mail.receiver(*message)).is_some())
+    sent != NOTHING
+        && mail.messages_of(sent).iter().any(|message| model.monitor(mail.receiver(*message)).is_some())
 }

@@ -177,13 +177,16 @@ impl<'m> Kernel<'m> {
         let blown = self.components.iter().enumerate().filter(|(_, component)| component.blown());
         self.disbelieved.extend(blown.map(|(at, _)| at));
         self.rests_on = self.seen();
+        let idle = self.reductions.leave_out_idle_steps(self.model);
+        self.components.iter_mut().for_each(|component| component.graph.leaves_out_idle_steps = idle);
         let live: Vec<Option<Arc<Live>>> = (0..self.components.len()).map(|at| self.live(at)).collect();
         let believing = self.reductions.has(Reduction::Beliefs);
         let mut tools = Tools { model: self.model, mail: &mut self.mail, purity: &mut self.purity };
         for (at, (component, live)) in self.components.iter_mut().zip(live).enumerate() {
             component.begin(live, believing && !self.disbelieved.contains(&at), &mut tools);
         }
-        self.stubborn = self.needs().map(|needs| Stubborn::new(needs, &self.components, &self.mail, self.model));
+        self.stubborn =
+            self.needs().map(|needs| Stubborn::new(needs, &self.components, &self.mail, self.model));
         self.number_anew(&Split::in_order(self.components.len()));
     }
 
@@ -203,9 +206,9 @@ impl<'m> Kernel<'m> {
         let mut tools = Tools { model: self.model, mail: &mut self.mail, purity: &mut self.purity };
         let graph = &mut self.components[at].graph;
         let locals = graph.observed.locals();
-        let effective = locals.into_iter().map(|local| {
-            (local, graph.effective(local, &mut tools).into_iter().collect::<BTreeSet<_>>())
-        });
+        let effective = locals
+            .into_iter()
+            .map(|local| (local, graph.effective(local, &mut tools).into_iter().collect::<BTreeSet<_>>()));
         let effective = effective.collect();
         Some(Arc::new(graph.observed.live(effective)))
     }
@@ -215,7 +218,8 @@ impl<'m> Kernel<'m> {
         if !self.reductions.has(Reduction::Stubborn) {
             return None;
         }
-        let visible = stable::all_stable(self.model, &self.components) || self.mutant == Some(Mutant::NoVisibility);
+        let visible =
+            stable::all_stable(self.model, &self.components) || self.mutant == Some(Mutant::NoVisibility);
         // Arrivals enlarge beliefs instead of commuting with steps: only what stays broken is sure to be found.
         let possible = visible || !self.reductions.has(Reduction::Beliefs);
         let Reductions { split, seeds, .. } = self.reductions;

@@ -35,6 +35,16 @@ pub(super) enum LocalStep {
     Panicked { choices: Vec<usize> },
 }
 
+impl LocalStep {
+    /// Does it do anything but consume?
+    fn changes(&self, from: LocalId) -> bool {
+        match self {
+            LocalStep::Panicked { .. } => true,
+            LocalStep::Done { local, sends, .. } => *local != from || *sends != super::NOTHING,
+        }
+    }
+}
+
 /// A message that a step may consume.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) struct Offer {
@@ -61,6 +71,8 @@ pub(super) struct ProcessGraph {
     pub(super) observed: LocalGraph,
     /// Which messages can still make a difference; all of them if nothing is left out.
     live: Option<Arc<Live>>,
+    /// Steps that only consume are left out, and with them what only they would consume.
+    pub(super) leaves_out_idle_steps: bool,
     pub(super) local_steps: u64,
     pub(super) handler_calls: u64,
 }
@@ -91,6 +103,7 @@ impl ProcessGraph {
             counted: Vec::new(),
             observed: LocalGraph::default(),
             live: None,
+            leaves_out_idle_steps: false,
             local_steps: 0,
             handler_calls: 0,
         };
@@ -228,7 +241,7 @@ impl ProcessGraph {
     /// The transitions that a configuration can take.
     fn transitions(
         &mut self,
-        local: LocalId,
+        from: LocalId,
         past: Past,
         inbox: &Inbox<Entry>,
         tools: &mut Tools<'_, '_>,
@@ -236,12 +249,12 @@ impl ProcessGraph {
     ) {
         for transition in 0..tools.model.process(self.id).transitions().len() {
             let channel = tools.model.world().channel;
-            let Ok(consumptions) = self.consumptions(local, inbox, channel, transition, tools) else {
-                steps.extend(self.panicking_selections(local, inbox, transition, tools));
+            let Ok(consumptions) = self.consumptions(from, inbox, channel, transition, tools) else {
+                steps.extend(self.panicking_selections(from, inbox, transition, tools));
                 continue;
             };
             for consumed in consumptions {
-                let Some(outcomes) = self.outcomes(local, transition, &consumed, tools) else { continue };
+                let Some(outcomes) = self.outcomes(from, transition, &consumed, tools) else { continue };
                 for outcome in outcomes.iter() {
                     let step = ConfigurationStep {
                         kind: StepKind::Transition,
@@ -257,7 +270,7 @@ impl ProcessGraph {
                         }
                         LocalStep::Done { local, sends, choices } => {
                             let step = ConfigurationStep { choices: choices.clone(), ..step };
-                            self.endings(*local, past, inbox, *sends, step, tools, steps);
+                            self.endings(from, *local, past, inbox, *sends, step, tools, steps);
                         }
                     }
                 }
@@ -269,6 +282,7 @@ impl ProcessGraph {
     #[expect(clippy::too_many_arguments, reason = "a step is all of this")]
     fn endings(
         &mut self,
+        from: LocalId,
         local: LocalId,
         past: Past,
         inbox: &Inbox<Entry>,
@@ -289,6 +303,14 @@ impl ProcessGraph {
             let skipped = inbox.consume(tools.model.world().channel, &positions);
             if skipped > 0 {
                 *self.kinds.entry(StepKind::Loss).or_insert(0) += 1;
+            }
+            if self.leaves_out_idle_steps
+                && local == from
+                && sent == super::NOTHING
+                && positions.len() > 0
+                && kind == StepKind::Transition
+            {
+                continue;
             }
             let (own, outside) = tools.mail.split_own(sent, self.id);
             if self.put(&mut inbox, own, tools.model, tools.mail) {
@@ -394,7 +416,9 @@ impl ProcessGraph {
         let envelopes: Vec<&Envelope> = offers.iter().map(|offer| mail.envelope(offer.message)).collect();
         let keys = match model.keys(self.id, transition, self.locals.value(local), &envelopes) {
             Ok(keys) => keys,
-            Err(panicked) => self.keys_one_by_one(local, inbox, transition, &offers, mail, model).ok_or(panicked)?,
+            Err(panicked) => {
+                self.keys_one_by_one(local, inbox, transition, &offers, mail, model).ok_or(panicked)?
+            }
         };
         let candidates = |group: Option<usize>| {
             let wanted = move |key: &Option<usize>| key.is_some() && (group.is_none() || *key == group);
@@ -432,9 +456,8 @@ impl ProcessGraph {
         model: &Model,
     ) -> Option<Vec<Option<usize>>> {
         let state = self.locals.value(local);
-        let panics = |offer: &Offer| {
-            model.keys(self.id, transition, state, &[mail.envelope(offer.message)]).is_err()
-        };
+        let panics =
+            |offer: &Offer| model.keys(self.id, transition, state, &[mail.envelope(offer.message)]).is_err();
         let ready = |offer: &Offer| offer.position.is_none_or(|at| inbox.allows(model.world(), &[at]));
         let (bad, good): (Vec<Offer>, Vec<Offer>) = offers.iter().partition(|offer| panics(offer));
         if bad.is_empty() || bad.iter().any(ready) {
@@ -535,7 +558,8 @@ impl ProcessGraph {
         for &message in besides {
             let entry = tools.mail.entry(message);
             let live = self.live.as_ref().is_none_or(|live| live.contains(local, message));
-            let behind = channel == Channel::Fifo && waiting[..own].iter().any(|other| other.from() == entry.from());
+            let behind =
+                channel == Channel::Fifo && waiting[..own].iter().any(|other| other.from() == entry.from());
             if live && !behind && !waiting[..own].contains(&entry) {
                 waiting.push(entry);
             }
@@ -552,7 +576,10 @@ impl ProcessGraph {
                 let lacks = |offer: &Offer| offer.position.is_some_and(|position| position >= own);
                 let absent: Vec<MessageId> =
                     consumed.iter().filter(|offer| lacks(offer)).map(|offer| offer.message).collect();
-                if !absent.is_empty() && self.outcomes(local, transition, &consumed, tools).is_some() {
+                let Some(outcomes) = self.outcomes(local, transition, &consumed, tools) else { continue };
+                let idle =
+                    self.leaves_out_idle_steps && !outcomes.iter().any(|outcome| outcome.changes(local));
+                if !absent.is_empty() && !idle {
                     missing.push((transition, absent));
                 }
             }
@@ -575,11 +602,9 @@ impl ProcessGraph {
             };
             for consumed in consumptions {
                 let Some(outcomes) = self.outcomes(local, transition, &consumed, tools) else { continue };
-                let changes = |outcome: &LocalStep| match outcome {
-                    LocalStep::Panicked { .. } => true,
-                    LocalStep::Done { local: next, sends, .. } => *next != local || *sends != super::NOTHING,
-                };
-                if consumed.len() > 1 && std::env::var("MASK").is_ok() || outcomes.iter().any(changes) {
+                if outcomes.iter().any(|outcome| outcome.changes(local))
+                    || !self.leaves_out_idle_steps && consumed.len() > 1
+                {
                     effective.extend(consumed.iter().map(|offer| offer.message));
                 }
             }

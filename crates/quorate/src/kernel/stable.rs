@@ -65,7 +65,8 @@ fn is_stable(property: &Property, shown: &[Shown]) -> bool {
         }
     }
     let holds = |chosen: &[usize]| {
-        let values: Vec<&Value> = chosen.iter().zip(shown).map(|(at, process)| &process.values[*at]).collect();
+        let values: Vec<&Value> =
+            chosen.iter().zip(shown).map(|(at, process)| &process.values[*at]).collect();
         property.holds(&values)
     };
     (0..combinations).all(|combination| {
@@ -76,12 +77,13 @@ fn is_stable(property: &Property, shown: &[Shown]) -> bool {
             digit
         };
         let chosen: Vec<usize> = shown.iter().map(digit).collect();
-        holds(&chosen) || shown.iter().enumerate().all(|(at, process)| {
-            process.changes.iter().filter(|(before, _)| *before == chosen[at]).all(|(_, after)| {
-                let mut changed = chosen.clone();
-                changed[at] = *after;
-                !holds(&changed)
+        holds(&chosen)
+            || shown.iter().enumerate().all(|(at, process)| {
+                process.changes.iter().filter(|(before, _)| *before == chosen[at]).all(|(_, after)| {
+                    let mut changed = chosen.clone();
+                    changed[at] = *after;
+                    !holds(&changed)
+                })
             })
-        })
     })
 }

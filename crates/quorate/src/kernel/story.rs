@@ -200,7 +200,8 @@ impl Layers {
 
     /// The configurations of the newest layer, in order.
     fn newest(&self) -> Vec<ConfigurationId> {
-        let mut newest: Vec<ConfigurationId> = self.0.last().into_iter().flatten().map(|(at, _)| *at).collect();
+        let mut newest: Vec<ConfigurationId> =
+            self.0.last().into_iter().flatten().map(|(at, _)| *at).collect();
         newest.sort_unstable();
         newest
     }

@@ -122,7 +122,8 @@ impl Stubborn {
             let members = self.grow(seed, vector, &traits, components, tools);
             let inside = || (0..processes).filter(|at| members.contains(ProcessId::new(*at)));
             let steps = inside().map(|at| traits[at].steps).sum();
-            let allowed = inside().all(|at| !traits[at].sticky && (self.needs.visible || !traits[at].visible));
+            let allowed =
+                inside().all(|at| !traits[at].sticky && (self.needs.visible || !traits[at].visible));
             if allowed && steps < best.1 {
                 best = (members, steps);
             }
@@ -145,7 +146,8 @@ impl Stubborn {
         };
         loop {
             let before = members;
-            let emitting = (0..traits.len()).any(|at| members.contains(ProcessId::new(at)) && traits[at].emits);
+            let emitting =
+                (0..traits.len()).any(|at| members.contains(ProcessId::new(at)) && traits[at].emits);
             if emitting {
                 let others = outside(members).into_iter().filter(|at| traits[*at].may_emit);
                 members = others.fold(members, |members, at| members.and(Members::one(ProcessId::new(at))));
@@ -183,16 +185,11 @@ impl Stubborn {
                 // A quorum waits for everybody who could be in it.
                 return waiting_for.into_iter().flatten().fold(added, Members::and);
             }
-            // The fewest senders that settle the most.
-            let settled = |senders: Members| {
-                waiting_for.iter().filter(|lacking| lacking.iter().any(|other| other.all_in(senders.and(added)))).count()
+            let fewest = |lacking: &Vec<Members>| {
+                lacking.iter().copied().min_by_key(|senders| senders.without(added).count())
             };
-            let best = waiting_for
-                .iter()
-                .flatten()
-                .min_by_key(|senders| (senders.without(added).count(), usize::MAX - settled(**senders)));
-            match best {
-                Some(senders) => added = added.and(*senders),
+            match waiting_for.first().and_then(fewest) {
+                Some(senders) => added = added.and(senders),
                 None => return added,
             }
         }
@@ -248,8 +245,14 @@ impl Stubborn {
         let (process, model) = (ProcessId::new(at), tools.model);
         let steps = components[at].steps(state, tools).len();
         let members = components[at].members(state);
-        let mut traits =
-            Traits { steps, emits: false, sticky: false, visible: false, future: Vec::new(), may_emit: false };
+        let mut traits = Traits {
+            steps,
+            emits: false,
+            sticky: false,
+            visible: false,
+            future: Vec::new(),
+            may_emit: false,
+        };
         for &member in &members {
             self.look_at_steps(process, member, &mut components[at], tools, &mut traits);
         }
@@ -267,12 +270,21 @@ impl Stubborn {
     }
 
     /// Of these messages, those to a process; without the paper's reply split, also what goes to others of its role.
-    fn can_send(&self, sent: &BTreeSet<MessageId>, to: ProcessId, mail: &Mail, model: &Model) -> Vec<MessageId> {
+    fn can_send(
+        &self,
+        sent: &BTreeSet<MessageId>,
+        to: ProcessId,
+        mail: &Mail,
+        model: &Model,
+    ) -> Vec<MessageId> {
         let direct = |message: &&MessageId| mail.receiver(**message) == to;
-        if self.needs.split.by_reply() || !sent.iter().any(|message| {
-            let receiver = mail.receiver(*message);
-            model.monitor(receiver).is_none() && model.process(receiver).role() == model.process(to).role()
-        }) {
+        if self.needs.split.by_reply()
+            || !sent.iter().any(|message| {
+                let receiver = mail.receiver(*message);
+                model.monitor(receiver).is_none()
+                    && model.process(receiver).role() == model.process(to).role()
+            })
+        {
             return sent.iter().filter(direct).copied().collect();
         }
         // Who sends to one of a role is taken to send to all: whatever the process was ever sent by anybody.
@@ -295,10 +307,15 @@ impl Stubborn {
             let to = graph.local(next);
             let consumed = step.consumed.iter().map(|offer| offer.message).collect();
             traits.emits |= local::emits(step.sent, tools.mail, tools.model);
-            traits.sticky |= self.sticky.contains(&(process, Edge { from: local, to, consumed, sent: step.sent }));
+            traits.sticky |=
+                self.sticky.contains(&(process, Edge { from: local, to, consumed, sent: step.sent }));
             traits.visible |= to != local && {
                 let (before, after) = (graph.local_value(local), graph.local_value(to));
-                tools.model.properties().iter().any(|property| property.observe(before) != property.observe(after))
+                tools
+                    .model
+                    .properties()
+                    .iter()
+                    .any(|property| property.observe(before) != property.observe(after))
             };
         }
     }

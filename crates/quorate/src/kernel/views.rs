@@ -162,7 +162,9 @@ impl Views {
         let mut judgement = Judgement::FINE;
         for (at, property) in model.properties().iter().enumerate() {
             judgement.0 |= match property.moment() {
-                Moment::Always if self.may_break(at, property, &sights, |sight| &sight.all) => Judgement::ALWAYS,
+                Moment::Always if self.may_break(at, property, &sights, |sight| &sight.all) => {
+                    Judgement::ALWAYS
+                }
                 Moment::AtEnd if ends && self.may_break(at, property, &sights, |sight| &sight.still) => {
                     // Where states are beliefs, their members without steps are an end as they are.
                     if self.believing { Judgement::ALWAYS } else { Judgement::AT_END }
@@ -209,7 +211,8 @@ impl Views {
     ) -> Option<Vec<ConfigurationId>> {
         let all: Vec<Vec<ConfigurationId>> =
             components.iter().zip(vector).map(|(component, state)| component.members(*state)).collect();
-        let still = components.iter_mut().zip(vector).map(|(component, at)| component.still_members(*at, tools));
+        let still =
+            components.iter_mut().zip(vector).map(|(component, at)| component.still_members(*at, tools));
         let still: Vec<Vec<ConfigurationId>> = still.collect();
         let graphs: Vec<&ProcessGraph> = components.iter().map(|component| &component.graph).collect();
         let local = |at: usize, member: ConfigurationId| graphs[at].local_value(graphs[at].local(member));
@@ -229,7 +232,9 @@ impl Views {
                 seen.push(shown);
             }
             let mut chosen = Vec::new();
-            if members.iter().all(|members| !members.is_empty()) && choose_broken(&seen, property, &mut chosen) {
+            if members.iter().all(|members| !members.is_empty())
+                && choose_broken(&seen, property, &mut chosen)
+            {
                 return Some(chosen.into_iter().map(|(_, member)| *member).collect());
             }
         }

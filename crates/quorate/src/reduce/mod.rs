@@ -158,6 +158,13 @@ impl Reductions {
         (reductions, refused)
     }
 
+    /// Are steps that only consume left out? What they consume makes no difference, so this goes with leaving out such
+    /// messages. Alone, that reduction keeps the steps, and whatever a quorum could consume, so that its states are
+    /// those of the full search, without some messages.
+    pub(crate) fn leave_out_idle_steps(&self, model: &Model) -> bool {
+        self.has(Reduction::Inert) && self.which.len() > 1 && model.world().channel != Channel::Duplicating
+    }
+
     /// Is this one of them?
     pub fn has(&self, reduction: Reduction) -> bool {
         self.which.contains(&reduction)
