@@ -13,7 +13,7 @@ use std::sync::{Arc, Once};
 
 use super::outbox::Script;
 use super::value::Value;
-use crate::property::Property;
+use crate::property::{Automaton, Property};
 
 /// The most processes a system may have.
 pub const PROCESSES_MAX: usize = 64;
@@ -228,6 +228,7 @@ pub struct Model {
     pub(crate) processes: Vec<Process>,
     pub(crate) roles: Arc<RoleMembers>,
     pub(crate) properties: Vec<Property>,
+    pub(crate) monitors: Vec<Automaton>,
 }
 
 impl Model {
@@ -254,6 +255,11 @@ impl Model {
     /// What must hold.
     pub fn properties(&self) -> &[Property] {
         &self.properties
+    }
+
+    /// What must hold of the events that steps emit.
+    pub fn monitors(&self) -> &[Automaton] {
+        &self.monitors
     }
 
     /// The messages of `candidates` that a transition would look at, as groups: messages of one group may

@@ -9,7 +9,7 @@ use super::model::{
 };
 use super::role::{Message, QuorumKind, QuorumOf, Role, RoleName, Spec, Transitions, TriggerSpec};
 use super::value::{Content, Value};
-use crate::property::{Moment, Observation, Property};
+use crate::property::{Automaton, Moment, Monitor, Observation, Property};
 
 type BuildTransitions = Box<dyn FnOnce(&RoleMembers) -> Result<Arc<[Transition]>, SystemError>>;
 
@@ -25,6 +25,7 @@ pub struct System<M> {
     members: Vec<Member>,
     roles: Vec<(&'static str, Vec<ProcessId>)>,
     properties: Vec<Property>,
+    monitors: Vec<Automaton>,
     error: Option<SystemError>,
     messages: std::marker::PhantomData<fn(M)>,
 }
@@ -42,6 +43,7 @@ impl<M: Message> System<M> {
             members: Vec::new(),
             roles: Vec::new(),
             properties: Vec::new(),
+            monitors: Vec::new(),
             error: None,
             messages: std::marker::PhantomData,
         }
@@ -116,11 +118,26 @@ impl<M: Message> System<M> {
     /// Adds a property.
     #[must_use]
     pub fn property(mut self, property: Property) -> Self {
-        if self.properties.iter().any(|other| other.name() == property.name()) {
-            self.error.get_or_insert(SystemError::PropertyTwice { property: property.name().to_string() });
-        }
+        self.name_property(property.name());
         self.properties.push(property);
         self
+    }
+
+    /// What must hold of every history: a safety automaton over the events that handlers
+    /// [emit](super::Outbox::emit), starting from `initial`.
+    #[must_use]
+    pub fn monitor<A: Monitor>(mut self, name: &str, initial: A) -> Self {
+        self.name_property(name);
+        self.monitors.push(Automaton::new(name, initial));
+        self
+    }
+
+    /// Properties and monitors share their names: verdicts tell them by it.
+    fn name_property(&mut self, name: &str) {
+        let properties = self.properties.iter().map(Property::name);
+        if properties.chain(self.monitors.iter().map(Automaton::name)).any(|other| other == name) {
+            self.error.get_or_insert(SystemError::PropertyTwice { property: name.to_string() });
+        }
     }
 
     /// Checks the system as a whole.
@@ -147,7 +164,7 @@ impl<M: Message> System<M> {
                 transitions: (member.transitions)(&roles)?,
             });
         }
-        Ok(Model { processes, roles, properties: self.properties })
+        Ok(Model { processes, roles, properties: self.properties, monitors: self.monitors })
     }
 }
 
