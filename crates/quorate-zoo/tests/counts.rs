@@ -107,7 +107,7 @@ fn dining_philosophers() {
 }
 
 /// Every planted bug: what it breaks with the default parameters, and in how many steps at least.
-const BUGS: [(&str, &str, &str, usize); 16] = [
+const BUGS: [(&str, &str, &str, usize); 20] = [
     ("paxos", "always-accept", "agreement", 14),
     ("paxos", "learner-ignores-value", "agreement", 14),
     ("paxos", "first-reply", "agreement", 14),
@@ -124,6 +124,10 @@ const BUGS: [(&str, &str, &str, usize); 16] = [
     ("echo-multicast", "deliver-at-once", "agreement", 3),
     ("echo-multicast", "few-echoes", "agreement", 8),
     ("echo-multicast", "echo-every-init", "agreement", 10),
+    ("regular-storage", "one-ack", "regularity", 7),
+    ("regular-storage", "one-reply", "regularity", 7),
+    ("regular-storage", "first-reply", "regularity", 8),
+    ("regular-storage", "overwrite", "regularity", 13),
 ];
 
 #[test]

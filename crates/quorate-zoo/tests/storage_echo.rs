@@ -95,3 +95,46 @@ fn echo_multicast_without_initiators_is_told_that_there_are_none() {
     let refusal = protocol.instance(&arguments).err().map(|error| error.to_string());
     assert_eq!(refusal.as_deref(), Some("role 'initiator' has no processes: it needs at least one"));
 }
+
+/// Three objects; how many readers, and how many writes.
+fn storage(readers: &'static str, writes: &'static str, transitions: &'static str) -> Given {
+    vec![("readers", readers), ("writes", writes), ("transitions", transitions)]
+}
+
+#[test]
+fn regular_storage_has_the_counts_of_rumur() {
+    let check = |readers, writes, transitions, states, fired| {
+        check_counts("regular-storage", &storage(readers, writes, transitions), states, fired);
+    };
+    check("1", "1", "quorum", 460, 1_368);
+    check("1", "2", "quorum", 7_174, 27_114);
+    check("2", "1", "quorum", 16_084, 73_610);
+    check("1", "1", "single", 1_982, 7_709);
+    check("1", "2", "single", 45_989, 224_577);
+    check("2", "1", "single", 165_850, 968_639);
+}
+
+#[test]
+fn wrong_regularity_is_violated_by_a_read_that_overlaps_a_write() {
+    let check = |readers, transitions, steps| {
+        let mut given = storage(readers, "1", transitions);
+        given.push(("property", "wrong-regularity"));
+        check_violated("regular-storage", &given, None, "wrong-regularity", steps);
+    };
+    check("1", "quorum", 8);
+    check("2", "quorum", 8);
+    check("1", "single", 10);
+    check("2", "single", 10);
+}
+
+#[test]
+fn every_bug_of_regular_storage_is_found_with_single_messages() {
+    let check = |bug, steps| {
+        let given = vec![("transitions", "single")];
+        check_violated("regular-storage", &given, Some(bug), "regularity", steps);
+    };
+    check("one-ack", 8);
+    check("one-reply", 8);
+    check("first-reply", 10);
+    check("overwrite", 16);
+}
