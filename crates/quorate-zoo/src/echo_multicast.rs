@@ -13,14 +13,12 @@
 //! 4,422; single messages: 178 and 527, 130 and 339, 12,282 and 66,089. With `--attack both`, (3,0,1,1): 1,467
 //! and 4,942, single messages 6,293 and 28,071. The papers' "wrong agreement" is a setting in which too many
 //! receivers are Byzantine: (2,1,2,1) violates agreement in 9 steps, in 13 with single messages.
-//! Held by: tests/storage_echo.rs.
+//! Held by: `tests/storage_echo.rs`.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use quorate::protocol::Arguments;
-use quorate::{
-    Outbox, ProcessId, Protocol, Quorum, Received, Role, RoleName, System, Transitions, observe, some_of,
-};
+use quorate::{Outbox, ProcessId, Protocol, Received, Role, RoleName, System, Transitions, observe, some_of};
 
 const INITIATORS: RoleName = RoleName::new("initiator");
 const RECEIVERS: RoleName = RoleName::new("receiver");
@@ -89,13 +87,20 @@ impl Role for Initiator {
         } else {
             t.quorum("echo", some_of(self.variant.echoes, RECEIVERS))
                 .of(|_, m| echoed(m))
-                .run(Self::commit_echoed);
+                .run(|_, echoes, out| commit(&echoes.first(), out));
         }
     }
 }
 
 fn echoed(message: &Msg) -> Option<Payload> {
     if let Msg::Echo(payload) = message { Some(*payload) } else { None }
+}
+
+/// Commits what a quorum echoes, this echo among them.
+fn commit(echo: &Msg, out: &mut Outbox<Msg>) {
+    if let Some(payload) = echoed(echo) {
+        out.send_all(RECEIVERS, Msg::Commit(payload));
+    }
 }
 
 impl Initiator {
@@ -127,17 +132,11 @@ impl Initiator {
         }
     }
 
-    fn commit_echoed(&mut self, echoes: Quorum<'_, Msg>, out: &mut Outbox<Msg>) {
-        if let Some(payload) = echoed(&echoes.first()) {
-            out.send_all(RECEIVERS, Msg::Commit(payload));
-        }
-    }
-
     fn count_echo(&mut self, echo: Received<'_, Msg>, out: &mut Outbox<Msg>) {
         let Some(payload) = echoed(&echo) else { return };
         let count = self.echoes.remove(&payload).unwrap_or(0) + 1;
         if count == self.variant.echoes {
-            out.send_all(RECEIVERS, Msg::Commit(payload));
+            commit(&echo, out);
         } else {
             self.echoes.insert(payload, count);
         }
@@ -159,7 +158,7 @@ impl Role for Receiver {
 
     fn transitions(&self, t: &mut Transitions<Self>) {
         if self.byzantine {
-            t.message("sign").of(|_, m| matches!(m, Msg::Init(_) | Msg::SignBoth)).run(Self::sign);
+            t.message("sign").of(|_, m| matches!(m, Msg::Init(_) | Msg::SignBoth)).run(sign);
         } else {
             t.message("init").of(|_, m| matches!(m, Msg::Init(_))).run(Self::echo);
             t.message("commit").of(|_, m| matches!(m, Msg::Commit(_))).run(Self::commit);
@@ -188,15 +187,15 @@ impl Receiver {
     fn deliver(&mut self, from: ProcessId, payload: Payload) {
         self.delivered.entry(from).or_insert(payload);
     }
+}
 
-    /// What a Byzantine receiver does.
-    fn sign(&mut self, plea: Received<'_, Msg>, out: &mut Outbox<Msg>) {
-        if *plea == Msg::SignBoth {
-            out.send(plea.from, Msg::Echo(Payload::A));
-            out.send(plea.from, Msg::Echo(Payload::B));
-        } else {
-            out.send(plea.from, Msg::InvalidEcho);
-        }
+/// What a Byzantine receiver does.
+fn sign(_: &mut Receiver, plea: Received<'_, Msg>, out: &mut Outbox<Msg>) {
+    if *plea == Msg::SignBoth {
+        out.send(plea.from, Msg::Echo(Payload::A));
+        out.send(plea.from, Msg::Echo(Payload::B));
+    } else {
+        out.send(plea.from, Msg::InvalidEcho);
     }
 }
 
@@ -210,7 +209,12 @@ pub(crate) fn protocol() -> Protocol {
     .reference("Reiter, Secure Agreement Protocols, 1994; attacks as in MP-Basset, DSN 2011")
     .number("honest-receivers", 3, 1..=60, "how many honest receivers")
     .number("honest-initiators", 0, 0..=60, "how many honest initiators")
-    .number("byzantine-receivers", 1, 0..=60, "how many Byzantine receivers; agreement needs n > 3 of them")
+    .number(
+        "byzantine-receivers",
+        1,
+        0..=60,
+        "how many Byzantine receivers; agreement needs fewer than a third of all",
+    )
     .number("byzantine-initiators", 1, 0..=60, "how many Byzantine initiators")
     .choice(
         "transitions",

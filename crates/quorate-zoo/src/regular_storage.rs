@@ -10,7 +10,7 @@
 //! and 1 reader 460 and 1,368; 2 writes 7,174 and 27,114; 2 readers 16,084 and 73,610; single messages: 1,982 and
 //! 7,709; 45,989 and 224,577; 165,850 and 968,639. The papers' "wrong regularity" is violated in 8 steps, in 10
 //! with single messages.
-//! Held by: tests/storage_echo.rs.
+//! Held by: `tests/storage_echo.rs`.
 
 use std::collections::BTreeMap;
 
