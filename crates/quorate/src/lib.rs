@@ -71,6 +71,7 @@
 //! * [`Node`]: an existing state machine with `on_message` and `on_timer`, brought in as it is.
 //! * [`observe`] and [`System::invariant`]: what must hold in every state.
 //! * [`Monitor`] and [`System::monitor`]: what must hold of every history.
+//! * [`World`]: channels, crashes, restarts, lost and doubled messages; [`System::forges`]: an adversary.
 //! * [`check`] and [`Check`]: in a `#[test]`, with limits.
 //! * `quorate::main` and [`Protocol`]: the whole command line, for a binary of your own, in one line.
 
@@ -82,6 +83,7 @@ pub mod program;
 pub mod property;
 pub mod protocol;
 pub mod verdict;
+pub mod world;
 
 pub use check::{Check, check};
 #[cfg(feature = "program")]
@@ -92,3 +94,4 @@ pub use protocol::{
     majority_of, quorums_of, some_of,
 };
 pub use verdict::{Report, Verdict};
+pub use world::World;
