@@ -128,6 +128,15 @@ fn wrong_regularity_is_violated_by_a_read_that_overlaps_a_write() {
 }
 
 #[test]
+fn regular_storage_is_not_atomic_once_there_are_two_reads() {
+    let atomicity = ("property", "atomicity");
+    search("regular-storage", &vec![atomicity], None).assert_holds();
+    for two_reads in [("reads", "2"), ("readers", "2")] {
+        check_violated("regular-storage", &vec![atomicity, two_reads], None, "atomicity", 10);
+    }
+}
+
+#[test]
 fn every_bug_of_regular_storage_is_found_with_single_messages() {
     let check = |bug, steps| {
         let given = vec![("transitions", "single")];
