@@ -5,7 +5,9 @@ use quorate::Protocol;
 
 mod accumulator;
 mod dining_philosophers;
+mod echo_multicast;
 mod paxos;
+mod regular_storage;
 mod tree;
 mod two_phase_commit;
 
@@ -17,5 +19,7 @@ pub fn protocols() -> Vec<Protocol> {
         two_phase_commit::protocol(),
         accumulator::protocol(),
         dining_philosophers::protocol(),
+        echo_multicast::protocol(),
+        regular_storage::protocol(),
     ]
 }
