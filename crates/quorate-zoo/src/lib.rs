@@ -5,6 +5,7 @@ use quorate::Protocol;
 
 mod accumulator;
 mod dining_philosophers;
+mod pam;
 mod paxos;
 mod tree;
 mod two_phase_commit;
@@ -17,5 +18,6 @@ pub fn protocols() -> Vec<Protocol> {
         two_phase_commit::protocol(),
         accumulator::protocol(),
         dining_philosophers::protocol(),
+        pam::protocol(),
     ]
 }

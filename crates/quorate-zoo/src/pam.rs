@@ -1,0 +1,213 @@
+//! PAM: single-decree Paxos where every node is proposer, acceptor and learner at once.
+//!
+//! From: Guo et al., Practical Software Model Checking via Dynamic Interface Reduction (DEMETER, SOSP
+//! 2011), section 5, where PAM is an unoptimised Paxos by a student; its source is not published. The two
+//! bugs are those that the paper tells of: *a* passes a decree with *b*'s vote, *b* restarts, has lost what
+//! it wrote and helps *c* to pass another; and a leader that votes for the first value it is told of, not
+//! for the highest-numbered.
+//! Differs: a node is its own first voter, at once and without a message. A leader that promises a higher
+//! ballot steps down, even if the other nodes alone are a majority. Messages that come too late are left in
+//! the inbox. Node *i* of *n* proposes value *i* + 1 with ballots *i* + 1, *i* + 1 + *n*, …
+//! Known: what is on disk is what was promised, what was accepted and what has passed; who leads is not.
+//! Three proposals are needed for the bug `first-value`, two and a restart for `lost-state`.
+//! Held by: `tests/pam_generals.rs`.
+
+use std::collections::BTreeSet;
+
+use quorate::protocol::Arguments;
+use quorate::{Outbox, Protocol, Quorum, Received, Role, RoleName, System, Transitions, observe, some_of};
+
+const NODES: RoleName = RoleName::new("node");
+
+type Ballot = usize;
+type Decree = usize;
+
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+struct Accepted {
+    ballot: Ballot,
+    decree: Decree,
+}
+
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+enum Msg {
+    Prepare { ballot: Ballot },
+    Promise { ballot: Ballot, accepted: Option<Accepted> },
+    Vote { ballot: Ballot, decree: Decree },
+    Voted { ballot: Ballot },
+    Passed { decree: Decree },
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+enum Bug {
+    LostState,
+    FirstValue,
+}
+
+/// What a node is doing with the ballot that it has promised to itself.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+enum Phase {
+    Following,
+    Preparing,
+    Voting,
+}
+
+/// What is the same for all nodes.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+struct Setting {
+    nodes: usize,
+    bug: Option<Bug>,
+}
+
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+struct Node {
+    index: usize,
+    /// A bound of the model, not a thing that a node could lose.
+    proposals_left: usize,
+    phase: Phase,
+    promised: Ballot,
+    accepted: Option<Accepted>,
+    passed: BTreeSet<Decree>,
+    setting: Setting,
+}
+
+impl Role for Node {
+    type Message = Msg;
+
+    fn transitions(&self, t: &mut Transitions<Self>) {
+        let others = self.setting.nodes / 2;
+        t.internal("propose").when(Self::may_propose).run(Self::propose);
+        t.message("prepare")
+            .of(|n, m| matches!(m, Msg::Prepare { ballot } if *ballot > n.promised))
+            .run(Self::promise);
+        t.quorum("promise", some_of(others, NODES))
+            .of(|n, m| {
+                n.phase == Phase::Preparing
+                    && matches!(m, Msg::Promise { ballot, .. } if *ballot == n.promised)
+            })
+            .run(Self::call_vote);
+        t.message("vote")
+            .of(|n, m| matches!(m, Msg::Vote { ballot, .. } if *ballot >= n.promised))
+            .run(Self::vote);
+        t.quorum("voted", some_of(others, NODES))
+            .of(|n, m| {
+                n.phase == Phase::Voting && matches!(m, Msg::Voted { ballot } if *ballot == n.promised)
+            })
+            .run(Self::pass);
+        t.message("passed")
+            .of(|n, m| matches!(m, Msg::Passed { decree } if !n.passed.contains(decree)))
+            .run(Self::learn);
+    }
+}
+
+impl Node {
+    fn new(index: usize, proposals_left: usize, setting: Setting) -> Self {
+        Node {
+            index,
+            proposals_left,
+            phase: Phase::Following,
+            promised: 0,
+            accepted: None,
+            passed: BTreeSet::new(),
+            setting,
+        }
+    }
+
+    fn may_propose(&self) -> bool {
+        self.phase == Phase::Following && self.passed.is_empty() && self.proposals_left > 0
+    }
+
+    /// The lowest ballot of its own above all that it has promised.
+    fn next_ballot(&self) -> Ballot {
+        let (first, nodes) = (self.index + 1, self.setting.nodes);
+        if self.promised < first { first } else { first + ((self.promised - first) / nodes + 1) * nodes }
+    }
+
+    /// Sends to every other node.
+    fn tell(message: &Msg, out: &mut Outbox<Msg>) {
+        let me = out.me();
+        for node in out.members(NODES).to_vec() {
+            if node != me {
+                out.send(node, message.clone());
+            }
+        }
+    }
+
+    fn propose(&mut self, out: &mut Outbox<Msg>) {
+        self.proposals_left -= 1;
+        self.phase = Phase::Preparing;
+        self.promised = self.next_ballot();
+        Self::tell(&Msg::Prepare { ballot: self.promised }, out);
+    }
+
+    fn promise(&mut self, prepare: Received<'_, Msg>, out: &mut Outbox<Msg>) {
+        let Msg::Prepare { ballot } = *prepare else { return };
+        self.phase = Phase::Following;
+        self.promised = ballot;
+        out.send(prepare.from, Msg::Promise { ballot, accepted: self.accepted });
+    }
+
+    fn call_vote(&mut self, promises: Quorum<'_, Msg>, out: &mut Outbox<Msg>) {
+        let told = promises.iter().filter_map(|promise| match *promise {
+            Msg::Promise { accepted, .. } => accepted,
+            _ => None,
+        });
+        let mut known = told.chain(self.accepted);
+        let found = if self.setting.bug == Some(Bug::FirstValue) { known.next() } else { known.max() };
+        let decree = found.map_or(self.index + 1, |accepted| accepted.decree);
+        self.phase = Phase::Voting;
+        self.accepted = Some(Accepted { ballot: self.promised, decree });
+        Self::tell(&Msg::Vote { ballot: self.promised, decree }, out);
+    }
+
+    fn vote(&mut self, vote: Received<'_, Msg>, out: &mut Outbox<Msg>) {
+        let Msg::Vote { ballot, decree } = *vote else { return };
+        self.phase = Phase::Following;
+        self.promised = ballot;
+        self.accepted = Some(Accepted { ballot, decree });
+        out.send(vote.from, Msg::Voted { ballot });
+    }
+
+    fn pass(&mut self, _: Quorum<'_, Msg>, out: &mut Outbox<Msg>) {
+        let Some(Accepted { decree, .. }) = self.accepted else { return };
+        self.phase = Phase::Following;
+        self.passed.insert(decree);
+        Self::tell(&Msg::Passed { decree }, out);
+    }
+
+    fn learn(&mut self, passed: Received<'_, Msg>, _: &mut Outbox<Msg>) {
+        let Msg::Passed { decree } = *passed else { return };
+        self.passed.insert(decree);
+    }
+}
+
+/// The catalogue entry.
+pub(crate) fn protocol() -> Protocol {
+    Protocol::new("pam", "Paxos nodes with all roles in each, which may restart: one decree passes", system)
+        .reference("Guo et al., Practical Software Model Checking via Dynamic Interface Reduction, SOSP 2011")
+        .number("nodes", 3, 2..=60, "how many nodes; node i proposes decree i+1")
+        .number("proposers", 2, 1..=60, "how many of the nodes propose, the first ones")
+        .number("proposals", 1, 1..=60, "how often each of them proposes at most")
+        .bug(
+            "lost-state",
+            "a node that restarts has lost what it promised and accepted: needs --restart node=1",
+        )
+        .bug("first-value", "a leader votes for the first value it is told of, not for the highest-numbered")
+}
+
+fn system(arguments: &Arguments) -> System<Msg> {
+    let setting = Setting {
+        nodes: arguments.number("nodes"),
+        bug: arguments.bug().map(|bug| match bug {
+            "lost-state" => Bug::LostState,
+            _ => Bug::FirstValue,
+        }),
+    };
+    let (proposers, proposals) = (arguments.number("proposers"), arguments.number("proposals"));
+    System::new()
+        .role(NODES, setting.nodes, |index| {
+            Node::new(index, if index < proposers { proposals } else { 0 }, setting)
+        })
+        .invariant("agreement", observe(|n: &Node| n.passed.clone()), |passed| {
+            passed.iter().flatten().collect::<BTreeSet<_>>().len() <= 1
+        })
+}
