@@ -7,9 +7,9 @@
 //! for the highest-numbered.
 //! Differs: a node is its own first voter, at once and without a message. A leader that promises a higher
 //! ballot steps down, even if the other nodes alone are a majority. Messages that come too late are left in
-//! the inbox. Node *i* of *n* proposes value *i* + 1 with ballots *i* + 1, *i* + 1 + *n*, …
+//! the inbox. Of *n* nodes, node *i* proposes decree *i* + 1, with its ballots *i* + 1, *i* + 1 + *n*, …
 //! Known: what is on disk is what was promised, what was accepted and what has passed; who leads is not.
-//! Three proposals are needed for the bug `first-value`, two and a restart for `lost-state`.
+//! The bug `first-value` takes three ballots, `lost-state` two and a restart.
 //! Held by: `tests/pam_generals.rs`.
 
 use std::collections::BTreeSet;
@@ -55,14 +55,14 @@ enum Phase {
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 struct Setting {
     nodes: usize,
+    ballots: usize,
+    all_learn: bool,
     bug: Option<Bug>,
 }
 
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 struct Node {
     index: usize,
-    /// A bound of the model, not a thing that a node could lose.
-    proposals_left: usize,
     phase: Phase,
     promised: Ballot,
     accepted: Option<Accepted>,
@@ -100,20 +100,12 @@ impl Role for Node {
 }
 
 impl Node {
-    fn new(index: usize, proposals_left: usize, setting: Setting) -> Self {
-        Node {
-            index,
-            proposals_left,
-            phase: Phase::Following,
-            promised: 0,
-            accepted: None,
-            passed: BTreeSet::new(),
-            setting,
-        }
+    fn new(index: usize, setting: Setting) -> Self {
+        Node { index, phase: Phase::Following, promised: 0, accepted: None, passed: BTreeSet::new(), setting }
     }
 
     fn may_propose(&self) -> bool {
-        self.phase == Phase::Following && self.passed.is_empty() && self.proposals_left > 0
+        self.phase == Phase::Following && self.passed.is_empty() && self.next_ballot() <= self.setting.ballots
     }
 
     /// The lowest ballot of its own above all that it has promised.
@@ -133,7 +125,6 @@ impl Node {
     }
 
     fn propose(&mut self, out: &mut Outbox<Msg>) {
-        self.proposals_left -= 1;
         self.phase = Phase::Preparing;
         self.promised = self.next_ballot();
         Self::tell(&Msg::Prepare { ballot: self.promised }, out);
@@ -171,7 +162,9 @@ impl Node {
         let Some(Accepted { decree, .. }) = self.accepted else { return };
         self.phase = Phase::Following;
         self.passed.insert(decree);
-        Self::tell(&Msg::Passed { decree }, out);
+        if self.setting.all_learn {
+            Self::tell(&Msg::Passed { decree }, out);
+        }
     }
 
     fn learn(&mut self, passed: Received<'_, Msg>, _: &mut Outbox<Msg>) {
@@ -185,8 +178,13 @@ pub(crate) fn protocol() -> Protocol {
     Protocol::new("pam", "Paxos nodes with all roles in each, which may restart: one decree passes", system)
         .reference("Guo et al., Practical Software Model Checking via Dynamic Interface Reduction, SOSP 2011")
         .number("nodes", 3, 2..=60, "how many nodes; node i proposes decree i+1")
-        .number("proposers", 2, 1..=60, "how many of the nodes propose, the first ones")
-        .number("proposals", 1, 1..=60, "how often each of them proposes at most")
+        .number(
+            "ballots",
+            3,
+            1..=60,
+            "how many ballots there are; node i has ballot i+1 and every n-th after it",
+        )
+        .choice("learners", ["leader", "all"], "who hears that a decree has passed: its leader, or all nodes")
         .bug(
             "lost-state",
             "a node that restarts has lost what it promised and accepted: needs --restart node=1",
@@ -197,17 +195,16 @@ pub(crate) fn protocol() -> Protocol {
 fn system(arguments: &Arguments) -> System<Msg> {
     let setting = Setting {
         nodes: arguments.number("nodes"),
+        ballots: arguments.number("ballots"),
+        all_learn: arguments.choice("learners") == "all",
         bug: arguments.bug().map(|bug| match bug {
             "lost-state" => Bug::LostState,
             _ => Bug::FirstValue,
         }),
     };
-    let (proposers, proposals) = (arguments.number("proposers"), arguments.number("proposals"));
-    System::new()
-        .role(NODES, setting.nodes, |index| {
-            Node::new(index, if index < proposers { proposals } else { 0 }, setting)
-        })
-        .invariant("agreement", observe(|n: &Node| n.passed.clone()), |passed| {
-            passed.iter().flatten().collect::<BTreeSet<_>>().len() <= 1
-        })
+    System::new().role(NODES, setting.nodes, |index| Node::new(index, setting)).invariant(
+        "agreement",
+        observe(|n: &Node| n.passed.clone()),
+        |passed| passed.iter().flatten().collect::<BTreeSet<_>>().len() <= 1,
+    )
 }
