@@ -4,6 +4,7 @@
 use quorate::Protocol;
 
 mod accumulator;
+mod byzantine_generals;
 mod dining_philosophers;
 mod pam;
 mod paxos;
@@ -18,6 +19,7 @@ pub fn protocols() -> Vec<Protocol> {
         two_phase_commit::protocol(),
         accumulator::protocol(),
         dining_philosophers::protocol(),
+        byzantine_generals::protocol(),
         pam::protocol(),
     ]
 }
