@@ -5,21 +5,29 @@ use std::time::{Duration, Instant};
 use crate::engine::{Order, Search, Visited, Watch, explore};
 use crate::protocol::{Message, Model, System, SystemError};
 use crate::verdict::{Coverage, Report, Stopped, Violation};
+use crate::world::World;
 
 /// Checks a system: `quorate::check(system).assert_holds()`.
 pub fn check<M: Message>(system: System<M>) -> Check {
-    Check { model: system.build(), search: Search::default(), time_max: None }
+    Check { model: system.build(), world: World::default(), search: Search::default(), time_max: None }
 }
 
 /// A check that has not run yet.
 #[must_use = "a check does nothing until it runs"]
 pub struct Check {
     model: Result<Model, SystemError>,
+    world: World,
     search: Search,
     time_max: Option<Duration>,
 }
 
 impl Check {
+    /// In which world; bags, with implicit losses and crashes, unless told.
+    pub fn world(mut self, world: World) -> Self {
+        self.world = world;
+        self
+    }
+
     /// On how many threads; all cores unless told. The answer does not depend on it.
     pub fn threads(mut self, threads: usize) -> Self {
         self.search.threads = threads.max(1);
@@ -66,7 +74,8 @@ impl Check {
     /// Runs it.
     pub fn run(self) -> Result<Report, SystemError> {
         let mut watch = Deadline { start: Instant::now(), time_max: self.time_max };
-        Ok(explore(&self.model?, &self.search, &mut watch))
+        let model = self.model?.in_world(self.world).map_err(SystemError::World)?;
+        Ok(explore(&model, &self.search, &mut watch))
     }
 
     /// Runs it, and panics with the diagram of the counterexample if there is one.

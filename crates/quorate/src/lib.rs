@@ -69,7 +69,9 @@
 //!
 //! * [`Role`] and [`Transitions`]: what a process can do. Handlers choose with [`Outbox::choose`].
 //! * [`Node`]: an existing state machine with `on_message` and `on_timer`, brought in as it is.
-//! * [`observe`] and [`System::invariant`]: what must hold.
+//! * [`observe`] and [`System::invariant`]: what must hold in every state.
+//! * [`Monitor`] and [`System::monitor`]: what must hold of every history.
+//! * [`World`]: channels, crashes, restarts, lost and doubled messages; [`System::forges`]: an adversary.
 //! * [`check`] and [`Check`]: in a `#[test]`, with limits.
 //! * `quorate::main` and [`Protocol`]: the whole command line, for a binary of your own, in one line.
 
@@ -81,13 +83,15 @@ pub mod program;
 pub mod property;
 pub mod protocol;
 pub mod verdict;
+pub mod world;
 
 pub use check::{Check, check};
 #[cfg(feature = "program")]
 pub use program::main;
-pub use property::observe;
+pub use property::{Monitor, observe};
 pub use protocol::{
     Node, Outbox, ProcessId, Protocol, Quorum, Received, Role, RoleName, System, Transitions, all_of,
     majority_of, quorums_of, some_of,
 };
 pub use verdict::{Report, Verdict};
+pub use world::World;

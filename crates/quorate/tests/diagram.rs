@@ -4,8 +4,9 @@
 
 use quorate::protocol::{Choice, Envelope, Value};
 use quorate::verdict::{
-    Broken, Consumed, Diagram, Origin, Paint, ScheduledStep, Sent, Trace, TraceStep, replay, svg,
+    Broken, Consumed, Diagram, Origin, Paint, ScheduledStep, Sent, Taken, Trace, TraceStep, replay, svg,
 };
+use quorate::world::StepKind;
 use quorate::{
     Outbox, ProcessId, Quorum, Received, Role, RoleName, System, Transitions, majority_of, observe,
 };
@@ -56,10 +57,12 @@ impl Script {
         let state = earlier.map_or(&self.0.initial[process.index()], |step| &step.state).clone();
         self.0.steps.push(TraceStep {
             process,
+            kind: StepKind::Transition,
             transition: transition.to_string(),
             consumed: Vec::new(),
             choices: Vec::new(),
             sent: Vec::new(),
+            unsent: Vec::new(),
             events: Vec::new(),
             state,
             panic: None,
@@ -85,7 +88,8 @@ impl Step<'_> {
             let fits = |sent: &Sent| earlier.process == from && sent.to == me && sent.message == message;
             Some(Origin { step, send: earlier.sent.iter().position(fits)? })
         });
-        let consumed = Consumed { from, message: message.to_string(), origin: origin.unwrap() };
+        let consumed =
+            Consumed { from, message: message.to_string(), origin: Some(origin.expect("it was sent")) };
         self.edit().consumed.push(consumed);
         self
     }
@@ -432,9 +436,11 @@ fn lost_value() -> Run {
     let stored = |from| message(from, Msg::Stored { copies: vec![7] });
     let step = |process, transition, consumed: Vec<Envelope>, choices: &[usize]| ScheduledStep {
         process,
+        kind: StepKind::Transition,
         transition,
-        consumed,
+        consumed: consumed.into_iter().map(|envelope| Taken { envelope, nth: 0 }).collect(),
         choices: choices.to_vec(),
+        sent: Vec::new(),
     };
     let schedule = vec![
         step(client, 0, vec![], &[1]),

@@ -46,6 +46,10 @@ pub fn explore(model: &Model, search: &Search, watch: &mut dyn Watch) -> Report 
     }
     let (coverage, missed) = (run.coverage, run.visited.missed_probability());
     let parents = std::mem::take(&mut run.rounds.parents);
+    let system_states = search
+        .count_system_states
+        .then(|| run.visited.states().map(|states| run.kernel.system_states(states)))
+        .flatten();
     kernel.conclude();
     let verdict = match (kernel.impure(), ended) {
         (Some(handler), _) => Verdict::Unknown(Stopped::Impure(handler.to_string())),
@@ -62,9 +66,11 @@ pub fn explore(model: &Model, search: &Search, watch: &mut dyn Watch) -> Report 
         )),
         (None, Ended::Exhausted) => Verdict::Holds,
     };
-    let properties = model.properties().iter().map(|property| property.name().to_string()).collect();
+    let properties = model.property_names().map(str::to_string).collect();
     let missed_probability = (search.visited == Visited::Fingerprint).then_some(missed);
-    Report { verdict, properties, coverage, threads: search.threads, missed_probability }
+    let faults = model.world().faults().into_iter().map(|kind| (kind, kernel.steps_of(kind))).collect();
+    let threads = search.threads;
+    Report { verdict, properties, coverage, faults, system_states, threads, missed_probability }
 }
 
 /// How a search ended.
@@ -216,6 +222,9 @@ fn violated(model: &Model, search: &Search, mut schedule: Schedule) -> Verdict {
         schedule = minimise(model, schedule, &broken);
         (trace, _) = confirm(&schedule);
     }
-    let (trace, broken) = confirm(&follow_causes(&schedule, &trace));
+    if model.world().channel.commutes() {
+        schedule = follow_causes(&schedule, &trace);
+    }
+    let (trace, broken) = confirm(&schedule);
     Verdict::Violated(Box::new(Violation { broken, trace }))
 }

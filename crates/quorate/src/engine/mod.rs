@@ -47,6 +47,8 @@ pub struct Search {
     pub depth_max: Option<u32>,
     /// Stop when the tables of the search take this many bytes.
     pub bytes_max: Option<u64>,
+    /// Count the vectors of local states as well; not by fingerprint, which forgets the states.
+    pub count_system_states: bool,
     #[doc(hidden)]
     pub tuning: Tuning,
 }
@@ -93,6 +95,7 @@ impl Default for Search {
             states_max: None,
             depth_max: None,
             bytes_max: None,
+            count_system_states: false,
             tuning: Tuning::default(),
         }
     }

@@ -73,14 +73,19 @@ impl VisitedSet {
                 Visited::Fingerprint => Table::Fingerprint(Buckets::default()),
             };
             let before = std::mem::replace(table, wider);
-            let Table::Narrow(before) = before else { continue };
-            let states: Vec<State> = before.slots().map(|slot| slot.state(at)).collect();
-            table.insert_all(&states, |_| {});
+            table.insert_all(&before.states(at), |_| {});
         }
     }
 
     pub(super) fn insert(&mut self, state: State) {
         self.tables[table_of(state)].insert_all(&[state], |_| {});
+    }
+
+    /// The states in it; `None` if only their fingerprints are.
+    pub(super) fn states(&self) -> Option<impl Iterator<Item = State>> {
+        let exact = self.tables.iter().all(|table| !matches!(table, Table::Fingerprint(_)));
+        let tables = self.tables.iter().enumerate();
+        exact.then(|| tables.flat_map(|(at, table)| table.states(at)))
     }
 
     pub(super) fn bytes(&self) -> u64 {
@@ -116,6 +121,14 @@ impl Table {
             Table::Narrow(buckets) => buckets.insert_all(states, new),
             Table::Wide(buckets) => buckets.insert_all(states, new),
             Table::Fingerprint(buckets) => buckets.insert_all(states, new),
+        }
+    }
+
+    fn states(&self, at: usize) -> Vec<State> {
+        match self {
+            Table::Narrow(buckets) => buckets.slots().map(|slot| slot.state(at)).collect(),
+            Table::Wide(buckets) => buckets.slots().map(Wide::state).collect(),
+            Table::Fingerprint(_) => Vec::new(),
         }
     }
 
@@ -166,6 +179,14 @@ impl Slot for Narrow {
 /// The whole state, and 1 added.
 #[derive(Clone, Copy, Default, PartialEq)]
 pub(super) struct Wide(u64);
+
+impl Wide {
+    fn state(self) -> State {
+        #[expect(clippy::cast_possible_truncation, reason = "the two halves are wanted")]
+        let (left, right) = (((self.0 - 1) >> 32) as u32, (self.0 - 1) as u32);
+        State { left, right }
+    }
+}
 
 impl Slot for Wide {
     #[inline]

@@ -1,15 +1,33 @@
 //! Messages and bags of messages on their way, as numbers.
 
 use std::cmp::Ordering;
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 use std::sync::Arc;
 
 use super::table::Interner;
-use crate::protocol::{Envelope, ProcessId, Sending};
+use crate::protocol::{Envelope, Model, ProcessId, Sending};
+use crate::world::{Channel, CrashSends, Letter};
 
 pub(super) type MessageId = u32;
-/// A bag of messages, sorted.
+/// Some messages: sorted, or in the order in which they are sent where channels keep it.
 pub(super) type SendsId = u32;
+
+/// A message in an inbox.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub(super) struct Entry {
+    from: ProcessId,
+    pub(super) message: MessageId,
+}
+
+impl Letter for Entry {
+    fn same(&self, other: &Self) -> bool {
+        self.message == other.message
+    }
+
+    fn from(&self) -> ProcessId {
+        self.from
+    }
+}
 
 /// A set of processes.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
@@ -54,18 +72,19 @@ impl Members {
 /// No messages.
 pub(super) const NOTHING: SendsId = 0;
 
-/// Every message and every bag of messages that a step sent.
+/// Every message, and whatever steps sent together.
 pub(super) struct Mail {
+    channel: Channel,
     messages: Interner<(ProcessId, Envelope)>,
     bags: Interner<Arc<[MessageId]>>,
     splits: HashMap<(SendsId, Members), (SendsId, SendsId)>,
 }
 
 impl Mail {
-    pub(super) fn new() -> Self {
+    pub(super) fn new(channel: Channel) -> Self {
         let mut bags = Interner::default();
         assert_eq!(bags.number(Arc::from([])), NOTHING, "the empty bag comes first");
-        Mail { messages: Interner::default(), bags, splits: HashMap::new() }
+        Mail { channel, messages: Interner::default(), bags, splits: HashMap::new() }
     }
 
     pub(super) fn envelope(&self, message: MessageId) -> &Envelope {
@@ -86,17 +105,60 @@ impl Mail {
         a.from.cmp(&b.from).then_with(|| a.body.content_order(&b.body))
     }
 
-    pub(super) fn send(&mut self, from: ProcessId, sends: &[Sending]) -> SendsId {
-        let messages = sends
-            .iter()
-            .map(|sending| self.messages.number((sending.to, Envelope { from, body: sending.body.clone() })));
+    /// The number of a message to a process.
+    pub(super) fn number(&mut self, to: ProcessId, envelope: Envelope) -> MessageId {
+        self.messages.number((to, envelope))
+    }
+
+    /// A message as an inbox keeps it.
+    pub(super) fn entry(&self, message: MessageId) -> Entry {
+        Entry { from: self.envelope(message).from, message }
+    }
+
+    /// What a process sends in a step: to other processes, and to monitors what they hear.
+    pub(super) fn send(&mut self, from: ProcessId, sends: &[Sending], heard: &[Sending]) -> SendsId {
+        let all = sends.iter().chain(heard);
+        let messages =
+            all.map(|sending| self.number(sending.to, Envelope { from, body: sending.body.clone() }));
         let messages = messages.collect();
         self.bag(messages)
     }
 
     fn bag(&mut self, mut messages: Vec<MessageId>) -> SendsId {
-        messages.sort_unstable();
+        if !self.channel.keeps_order() {
+            messages.sort_unstable();
+        }
         self.bags.number(messages.into())
+    }
+
+    /// What may be left of the messages of a step in which their sender crashes. Monitors hear of the step all the
+    /// same: they are not told by messages.
+    pub(super) fn kept_in_a_crash(
+        &mut self,
+        sends: SendsId,
+        kept: CrashSends,
+        model: &Model,
+    ) -> Vec<SendsId> {
+        if kept == CrashSends::All {
+            return vec![sends];
+        }
+        let in_order = kept == CrashSends::Some && self.channel.keeps_order_of_senders();
+        let messages = self.messages_of(sends).to_vec();
+        let mut ways: BTreeSet<Vec<MessageId>> = BTreeSet::from([Vec::new()]);
+        for (at, &message) in messages.iter().enumerate() {
+            let to = self.receiver(message);
+            let before = messages[..at].iter().filter(|earlier| self.receiver(**earlier) == to).count();
+            let with = |way: &Vec<MessageId>| {
+                let sent = way.iter().filter(|earlier| self.receiver(**earlier) == to).count();
+                (!in_order || sent == before).then(|| [way.as_slice(), &[message]].concat())
+            };
+            let longer: Vec<_> = ways.iter().filter_map(with).collect();
+            if model.monitor(to).is_some() {
+                ways.clear();
+            }
+            ways.extend(longer);
+        }
+        ways.into_iter().map(|way| self.bag(way)).collect()
     }
 
     /// Who receives a bag of messages.

@@ -22,19 +22,24 @@ mod table;
 mod tree;
 mod views;
 
+use std::collections::{HashMap, HashSet};
+
 use mail::{Mail, Members, NOTHING};
 use process::ProcessGraph;
 use purity::Purity;
 use sleep::Rules;
 pub(crate) use sleep::{AWAKE, RuleId};
 use split::{Dice, Split};
-use tree::Tree;
+use table::Interner;
+use tree::{BLOCKED, Half, Tree};
 pub(crate) use views::Judgement;
 use views::Views;
 
 use crate::engine::Sleep;
-use crate::protocol::{Model, ProcessId};
-use crate::verdict::{Schedule, ScheduledStep};
+use crate::property::Automaton;
+use crate::protocol::{Model, Process, ProcessId, Sending};
+use crate::verdict::{Schedule, ScheduledStep, Taken};
+use crate::world::StepKind;
 
 /// A global state: the states of the two halves of the system.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Default)]
@@ -48,6 +53,19 @@ pub(crate) struct State {
 pub(crate) struct Found {
     pub(crate) state: State,
     pub(crate) rule: RuleId,
+}
+
+/// Numbers for what the states of a half have in common.
+#[derive(Default)]
+struct SystemStates {
+    numbers: HashMap<u32, u32>,
+    locals: Interner<Vec<u32>>,
+}
+
+impl SystemStates {
+    fn number(&mut self, state: u32, locals: impl FnOnce() -> Vec<u32>) -> u32 {
+        *self.numbers.entry(state).or_insert_with(|| self.locals.number(locals()))
+    }
 }
 
 /// Something that the kernel has not worked out yet.
@@ -84,13 +102,17 @@ pub(crate) struct Kernel<'m> {
 }
 
 impl<'m> Kernel<'m> {
-    /// Nothing is known yet. Processes may sleep only in a breadth-first search.
+    /// Nothing is known yet. Processes may sleep only in a breadth-first search, and only where steps commute.
     pub(crate) fn new(model: &'m Model, sleep: Sleep) -> Self {
-        let processes: Vec<ProcessGraph> = model.ids().map(|id| ProcessGraph::new(model, id)).collect();
+        let initial = model.processes().iter().map(Process::initial);
+        let initial = initial.chain(model.monitors().iter().map(Automaton::initial)).cloned();
+        let new = |(at, initial)| ProcessGraph::new(ProcessId::new(at), initial);
+        let processes: Vec<ProcessGraph> = initial.enumerate().map(new).collect();
+        let sleep = if model.commutes() { sleep } else { Sleep::Nobody };
         let tree = Tree::new(&Split::in_order(processes.len()));
         Kernel {
             model,
-            mail: Mail::new(),
+            mail: Mail::new(model.world().channel),
             processes,
             purity: Purity::new(model),
             views: Views::new(model),
@@ -165,6 +187,7 @@ impl<'m> Kernel<'m> {
         let (left, right) = (self.tree.left(), self.tree.right());
         let own = left.steps(state.left).ok_or(Unknown::Steps(Side::Left, state.left))?;
         let theirs = right.steps(state.right).ok_or(Unknown::Steps(Side::Right, state.right))?;
+        let mut blocked = 0;
         if !left.members().all_in(asleep) {
             for step in own.iter().filter(|step| !asleep.contains(step.process)) {
                 let other = if step.sends == NOTHING {
@@ -176,6 +199,10 @@ impl<'m> Kernel<'m> {
                         step.sends,
                     ))?
                 };
+                if other == BLOCKED {
+                    blocked += 1;
+                    continue;
+                }
                 successor(Found { state: State { left: step.next, right: other }, rule: step.rule });
             }
         }
@@ -189,9 +216,13 @@ impl<'m> Kernel<'m> {
                     step.sends,
                 ))?
             };
+            if other == BLOCKED {
+                blocked += 1;
+                continue;
+            }
             successor(Found { state: State { left: other, right: step.next }, rule: step.rule });
         }
-        Ok(own.len() + theirs.len())
+        Ok(own.len() + theirs.len() - blocked)
     }
 
     /// What the properties say of a state whose steps are known.
@@ -259,16 +290,29 @@ impl<'m> Kernel<'m> {
             for step in steps {
                 let fits = match (step.leads, to) {
                     (None, None) => true,
-                    (Some((next, sends)), Some(to)) => self.leads(from, process, next, sends) == to,
+                    (Some((next, sends)), Some(to)) => {
+                        self.leads(from, process, next, sends).is_some_and(|reached| reached == to)
+                    }
                     _ => false,
                 };
                 if fits {
-                    let consumed = step.consumed.iter().map(|message| self.mail.envelope(*message).clone());
+                    let mail = &self.mail;
+                    let taken = step.consumed.iter().map(|offer| Taken {
+                        envelope: mail.envelope(offer.message).clone(),
+                        nth: offer.nth,
+                    });
+                    let sent = mail.messages_of(step.sent).iter().filter_map(|message| {
+                        let to = mail.receiver(*message);
+                        let body = mail.envelope(*message).body.clone();
+                        self.model.monitor(to).is_none().then_some(Sending { to, body })
+                    });
                     return Some(ScheduledStep {
                         process,
+                        kind: step.kind,
                         transition: step.transition,
-                        consumed: consumed.collect(),
+                        consumed: taken.collect(),
                         choices: step.choices,
+                        sent: if step.kind == StepKind::Crash { sent.collect() } else { Vec::new() },
                     });
                 }
             }
@@ -276,16 +320,43 @@ impl<'m> Kernel<'m> {
         None
     }
 
-    fn leads(&mut self, from: &[u32], process: ProcessId, next: u32, sends: u32) -> Vec<u32> {
+    fn leads(&mut self, from: &[u32], process: ProcessId, next: u32, sends: u32) -> Option<Vec<u32>> {
         let mut to = from.to_vec();
         to[process.index()] = next;
         for (at, configuration) in to.iter_mut().enumerate() {
             let (arriving, _) = self.mail.split_own(sends, ProcessId::new(at));
             if arriving != NOTHING {
-                *configuration = self.processes[at].arrive(*configuration, arriving, &self.mail);
+                *configuration =
+                    self.processes[at].arrive(*configuration, arriving, self.model, &self.mail)?;
             }
         }
-        to
+        Some(to)
+    }
+
+    /// How many steps of a kind the configurations of the processes have.
+    pub(crate) fn steps_of(&self, kind: StepKind) -> u64 {
+        self.processes.iter().map(|process| process.steps_of(kind)).sum()
+    }
+
+    /// How many vectors of local states there are among these global states: what is left of a state without
+    /// what waits for a process or has happened to it, and without monitors.
+    pub(crate) fn system_states(&self, states: impl Iterator<Item = State>) -> u64 {
+        let mut seen = HashSet::new();
+        let (mut lefts, mut rights) = (SystemStates::default(), SystemStates::default());
+        for state in states {
+            let left = lefts.number(state.left, || self.locals(self.tree.left(), state.left));
+            let right = rights.number(state.right, || self.locals(self.tree.right(), state.right));
+            seen.insert((left, right));
+        }
+        seen.len() as u64
+    }
+
+    /// The local states of the processes of a half.
+    fn locals(&self, half: &Half, state: u32) -> Vec<u32> {
+        let mut configurations = vec![None; self.processes.len()];
+        half.configurations(state, &mut configurations);
+        let processes = self.processes.iter().zip(configurations).take(self.model.processes().len());
+        processes.filter_map(|(process, at)| at.map(|at| process.local(at))).collect()
     }
 
     /// Distinct local steps and runs of handlers so far.

@@ -1,26 +1,28 @@
 //! The local graph of one process: its local states, inboxes and configurations, and its memoized steps.
 //!
 //! From: ALGORITHMS 2. This is the only place where handlers run during exploration, and each runs once
-//! for a local state, the messages it consumes and the choices it makes.
-//! Invariant: numbers name values one to one; inboxes are sorted by message number, so that equal bags
-//! have one number.
+//! for a local state, the messages it consumes and the choices it makes. What the world does to a process,
+//! from the delivery of a message to a crash, is a step of its configuration like any other.
+//!
+//! A monitor is a process without steps on which arriving messages, the events that it hears, take effect at
+//! once.
+//! Invariant: numbers name values one to one; inboxes forget all order but what the channel keeps, so that
+//! equal ones have one number.
 //! Held by: testkit/tests/agreement.rs (local steps and handler calls equal the naive checker's).
 
 use std::collections::HashMap;
 use std::sync::Arc;
 
 use super::Tools;
-use super::mail::{Mail, MessageId, SendsId};
+use super::mail::{Entry, Mail, MessageId, SendsId};
 use super::table::Interner;
 use crate::protocol::{Envelope, Model, Outcome, Panicked, ProcessId, QuorumSystem, Trigger, Value};
+use crate::world::{Channel, CrashSends, Crashes, Inbox, Past, StepKind};
 
 pub(super) type LocalId = u32;
 pub(super) type ConfigurationId = u32;
 
-/// A bag of messages: each with how often it is there, sorted.
-pub(super) type Bag = Vec<(MessageId, u32)>;
-
-/// What a transition consumes from an inbox, and what may come of it.
+/// A transition in a local state, with the messages that it consumes.
 type Occasion = (LocalId, usize, Vec<MessageId>);
 
 /// One outcome of a local step.
@@ -30,43 +32,62 @@ pub(super) enum LocalStep {
     Panicked { choices: Vec<usize> },
 }
 
+/// A message that a step may consume.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) struct Offer {
+    pub(super) message: MessageId,
+    /// Where it waits; nowhere if it can be forged at any time.
+    position: Option<usize>,
+    /// How many equal messages wait before it.
+    pub(super) nth: usize,
+}
+
 /// One process with everything known about it.
 pub(super) struct ProcessGraph {
     id: ProcessId,
     locals: Interner<Value>,
-    inboxes: Interner<Arc<Bag>>,
-    /// Entries of all inboxes together.
-    bag_entries: usize,
-    configurations: Interner<(LocalId, u32)>,
+    inboxes: Interner<Arc<Inbox<Entry>>>,
+    /// Messages in all inboxes together.
+    entries: usize,
+    configurations: Interner<(LocalId, Past, u32)>,
     outcomes: HashMap<Occasion, Option<Arc<[LocalStep]>>>,
+    /// How many steps of each kind the configurations have whose steps were asked for.
+    kinds: HashMap<StepKind, u64>,
+    counted: Vec<bool>,
     pub(super) local_steps: u64,
     pub(super) handler_calls: u64,
 }
 
 /// A step of a configuration, with everything that names it.
 pub(super) struct ConfigurationStep {
+    pub(super) kind: StepKind,
+    /// The transition, if it is one.
     pub(super) transition: usize,
-    pub(super) consumed: Vec<MessageId>,
+    pub(super) consumed: Vec<Offer>,
     pub(super) choices: Vec<usize>,
-    /// Where it leads; `None` if it panics.
+    /// All that is sent.
+    pub(super) sent: SendsId,
+    /// Where it leads, and what leaves the process; `None` if it panics.
     pub(super) leads: Option<(ConfigurationId, SendsId)>,
 }
 
 impl ProcessGraph {
-    pub(super) fn new(model: &Model, id: ProcessId) -> Self {
+    pub(super) fn new(id: ProcessId, initial: Value) -> Self {
         let mut graph = ProcessGraph {
             id,
             locals: Interner::default(),
             inboxes: Interner::default(),
-            bag_entries: 0,
+            entries: 0,
             configurations: Interner::default(),
             outcomes: HashMap::new(),
+            kinds: HashMap::new(),
+            counted: Vec::new(),
             local_steps: 0,
             handler_calls: 0,
         };
-        let local = graph.locals.number(model.process(id).initial().clone());
+        let local = graph.locals.number(initial);
         let inbox = graph.inboxes.number(Arc::default());
-        graph.configurations.number((local, inbox));
+        graph.configurations.number((local, Past::default(), inbox));
         graph
     }
 
@@ -84,123 +105,279 @@ impl ProcessGraph {
         self.locals.value(local)
     }
 
+    /// How many steps of a kind its configurations have.
+    pub(super) fn steps_of(&self, kind: StepKind) -> u64 {
+        self.kinds.get(&kind).copied().unwrap_or(0)
+    }
+
     pub(super) fn bytes(&self) -> u64 {
         self.locals.bytes()
             + self.inboxes.bytes()
             + self.configurations.bytes()
-            + (self.bag_entries * size_of::<(MessageId, u32)>() + self.outcomes.capacity() * 96) as u64
+            + (self.entries * size_of::<Entry>() + self.outcomes.capacity() * 96) as u64
     }
 
-    /// The configuration after these messages have arrived, all of them for this process.
+    /// The configuration after these messages have arrived, all of them for this process; `None` if there is no
+    /// room for them.
     pub(super) fn arrive(
         &mut self,
         configuration: ConfigurationId,
         sends: SendsId,
+        model: &Model,
         mail: &Mail,
-    ) -> ConfigurationId {
-        let (local, inbox) = *self.configurations.value(configuration);
-        let mut bag = (**self.inboxes.value(inbox)).clone();
-        for &message in mail.messages_of(sends) {
-            put(&mut bag, message);
+    ) -> Option<ConfigurationId> {
+        let (local, past, inbox) = *self.configurations.value(configuration);
+        if let Some(monitor) = model.monitor(self.id) {
+            let mut state = self.locals.value(local).clone();
+            for &message in mail.messages_of(sends) {
+                let Envelope { from, body } = mail.envelope(message);
+                state = monitor.after(&state, *from, body.expect::<Vec<Value>>());
+            }
+            let local = self.locals.number(state);
+            return Some(self.configurations.number((local, past, inbox)));
         }
-        self.configuration(local, bag)
+        let mut inbox = (**self.inboxes.value(inbox)).clone();
+        let fits = self.put(&mut inbox, sends, model, mail);
+        fits.then(|| self.configuration(local, past, inbox, model.world().channel))
     }
 
-    fn configuration(&mut self, local: LocalId, bag: Bag) -> ConfigurationId {
-        let (known, entries) = (self.inboxes.len(), bag.len());
-        let inbox = self.inboxes.number(Arc::new(bag));
+    /// Puts messages into an inbox; what can be forged at any time is there anyway.
+    fn put(&self, inbox: &mut Inbox<Entry>, sends: SendsId, model: &Model, mail: &Mail) -> bool {
+        let forgeable = model.forgeable(self.id);
+        mail.messages_of(sends).iter().all(|&message| {
+            forgeable.contains(mail.envelope(message)) || inbox.arrive(model.world(), mail.entry(message))
+        })
+    }
+
+    fn configuration(
+        &mut self,
+        local: LocalId,
+        past: Past,
+        mut inbox: Inbox<Entry>,
+        channel: Channel,
+    ) -> ConfigurationId {
+        inbox.normalise(channel);
+        let (known, entries) = (self.inboxes.len(), inbox.waiting.len() + inbox.travelling.len());
+        let inbox = self.inboxes.number(Arc::new(inbox));
         if self.inboxes.len() > known {
-            self.bag_entries += entries;
+            self.entries += entries;
         }
-        self.configurations.number((local, inbox))
+        self.configurations.number((local, past, inbox))
     }
 
     /// Every step of a configuration: by transition, then by what it consumes in the order of contents,
-    /// then by choices.
+    /// then by choices; then what the world does to it.
     pub(super) fn steps(
         &mut self,
         configuration: ConfigurationId,
         tools: &mut Tools<'_, '_>,
     ) -> Vec<ConfigurationStep> {
-        let (local, inbox) = *self.configurations.value(configuration);
-        let bag = Arc::clone(self.inboxes.value(inbox));
+        let (local, past, inbox) = *self.configurations.value(configuration);
         let mut steps = Vec::new();
+        if !past.crashed && tools.model.monitor(self.id).is_none() {
+            let inbox = Arc::clone(self.inboxes.value(inbox));
+            self.transitions(local, past, &inbox, tools, &mut steps);
+            self.happenings(local, past, &inbox, tools, &mut steps);
+        }
+        self.count(configuration, &steps);
+        steps
+    }
+
+    /// Notes of what kind the steps of a configuration are, once.
+    fn count(&mut self, configuration: ConfigurationId, steps: &[ConfigurationStep]) {
+        let at = configuration as usize;
+        if self.counted.len() <= at {
+            self.counted.resize(at + 1, false);
+        }
+        if !std::mem::replace(&mut self.counted[at], true) {
+            for step in steps {
+                *self.kinds.entry(step.kind).or_insert(0) += 1;
+            }
+        }
+    }
+
+    /// The transitions that a configuration can take.
+    fn transitions(
+        &mut self,
+        local: LocalId,
+        past: Past,
+        inbox: &Inbox<Entry>,
+        tools: &mut Tools<'_, '_>,
+        steps: &mut Vec<ConfigurationStep>,
+    ) {
         for transition in 0..tools.model.process(self.id).transitions().len() {
-            let Ok(consumptions) = self.consumptions(local, &bag, transition, tools) else {
-                steps.extend(self.panicking_selections(local, &bag, transition, tools));
+            let Ok(consumptions) = self.consumptions(local, inbox, transition, tools) else {
+                steps.extend(self.panicking_selections(local, inbox, transition, tools));
                 continue;
             };
             for consumed in consumptions {
                 let Some(outcomes) = self.outcomes(local, transition, &consumed, tools) else { continue };
                 for outcome in outcomes.iter() {
-                    let (choices, leads) = match outcome {
-                        LocalStep::Panicked { choices } => (choices, None),
-                        LocalStep::Done { local, sends, choices } => {
-                            (choices, Some(self.after(*local, &bag, &consumed, *sends, tools.mail)))
-                        }
+                    let step = ConfigurationStep {
+                        kind: StepKind::Transition,
+                        transition,
+                        consumed: consumed.clone(),
+                        choices: Vec::new(),
+                        sent: super::NOTHING,
+                        leads: None,
                     };
-                    let (choices, consumed) = (choices.clone(), consumed.clone());
-                    steps.push(ConfigurationStep { transition, consumed, choices, leads });
+                    match outcome {
+                        LocalStep::Panicked { choices } => {
+                            steps.push(ConfigurationStep { choices: choices.clone(), ..step });
+                        }
+                        LocalStep::Done { local, sends, choices } => {
+                            let step = ConfigurationStep { choices: choices.clone(), ..step };
+                            self.endings(*local, past, inbox, *sends, step, tools, steps);
+                        }
+                    }
                 }
             }
         }
-        steps
     }
 
-    /// The configuration after a step, and what leaves the process. What it sends itself has arrived.
-    fn after(
+    /// The ways in which a transition can end: as it should, or in a crash.
+    #[expect(clippy::too_many_arguments, reason = "a step is all of this")]
+    fn endings(
         &mut self,
         local: LocalId,
-        bag: &Bag,
-        consumed: &[MessageId],
+        past: Past,
+        inbox: &Inbox<Entry>,
         sends: SendsId,
-        mail: &mut Mail,
-    ) -> (ConfigurationId, SendsId) {
-        let mut bag = bag.clone();
-        for &message in consumed {
-            take(&mut bag, message);
+        step: ConfigurationStep,
+        tools: &mut Tools<'_, '_>,
+        steps: &mut Vec<ConfigurationStep>,
+    ) {
+        let mut endings = vec![(StepKind::Transition, past, sends)];
+        if tools.model.exposure(self.id).crashes {
+            let crashed = Past { crashed: true, ..past };
+            let kept = tools.mail.kept_in_a_crash(sends, crash_sends(tools.model), tools.model);
+            endings.extend(kept.into_iter().map(|sends| (StepKind::Crash, crashed, sends)));
         }
-        let (to_itself, outside) = mail.split_own(sends, self.id);
-        for &message in mail.messages_of(to_itself) {
-            put(&mut bag, message);
+        for (kind, past, sent) in endings {
+            let mut inbox = inbox.clone();
+            let positions: Vec<usize> = step.consumed.iter().filter_map(|offer| offer.position).collect();
+            let skipped = inbox.consume(tools.model.world().channel, &positions);
+            if skipped > 0 {
+                *self.kinds.entry(StepKind::Loss).or_insert(0) += 1;
+            }
+            let (own, outside) = tools.mail.split_own(sent, self.id);
+            if self.put(&mut inbox, own, tools.model, tools.mail) {
+                let next = self.configuration(local, past, inbox, tools.model.world().channel);
+                let (consumed, choices) = (step.consumed.clone(), step.choices.clone());
+                let leads = Some((next, outside));
+                steps.push(ConfigurationStep { kind, consumed, choices, sent, leads, ..step });
+            }
         }
-        (self.configuration(local, bag), outside)
     }
 
-    /// What a transition may consume from a bag, before its guard is asked, in the order of contents.
+    /// What the world can do to a configuration.
+    fn happenings(
+        &mut self,
+        local: LocalId,
+        past: Past,
+        inbox: &Inbox<Entry>,
+        tools: &mut Tools<'_, '_>,
+        steps: &mut Vec<ConfigurationStep>,
+    ) {
+        let (model, world) = (tools.model, tools.model.world());
+        let step = |kind, consumed, leads| ConfigurationStep {
+            kind,
+            transition: 0,
+            consumed,
+            choices: Vec::new(),
+            sent: super::NOTHING,
+            leads,
+        };
+        let ways = [
+            (StepKind::Delivery, world.delivery.in_steps(), past),
+            (StepKind::Loss, usize::from(past.losses) < world.losses, past.with_loss()),
+            (
+                StepKind::Duplication,
+                usize::from(past.duplications) < world.duplications,
+                past.with_duplication(),
+            ),
+        ];
+        for (kind, _, past) in ways.into_iter().filter(|(_, possible, _)| *possible) {
+            for position in inbox.on_their_way(world) {
+                let mut changed = inbox.clone();
+                match kind {
+                    StepKind::Delivery => changed.deliver(world, position),
+                    StepKind::Loss => changed.lose(world, position),
+                    _ => changed.double(world, position),
+                }
+                let (message, nth) = (inbox.way(world)[position].message, nth(inbox.way(world), position));
+                let next = self.configuration(local, past, changed, world.channel);
+                let offer = Offer { message, position: Some(position), nth };
+                steps.push(step(kind, vec![offer], Some((next, super::NOTHING))));
+            }
+        }
+        if past.restarts < model.exposure(self.id).restarts {
+            match model.restarted(self.id, self.locals.value(local)) {
+                Ok(state) if state == *self.locals.value(local) => {}
+                Ok(state) => {
+                    let local = self.locals.number(state);
+                    let next = self.configuration(local, past.with_restart(), inbox.clone(), world.channel);
+                    steps.push(step(StepKind::Restart, Vec::new(), Some((next, super::NOTHING))));
+                }
+                Err(_) => steps.push(step(StepKind::Restart, Vec::new(), None)),
+            }
+        }
+    }
+
+    /// The messages on offer to a trigger, in the order of contents.
+    fn offers(&self, inbox: &Inbox<Entry>, trigger: &Trigger, tools: &mut Tools<'_, '_>) -> Vec<Offer> {
+        let waiting = inbox.offers(tools.model.world().channel).into_iter().map(|position| {
+            let message = inbox.waiting[position].message;
+            Offer { message, position: Some(position), nth: nth(&inbox.waiting, position) }
+        });
+        let forged = tools.model.forgeable(self.id).iter().map(|envelope| Offer {
+            message: tools.mail.number(self.id, envelope.clone()),
+            position: None,
+            nth: 0,
+        });
+        let mut offers: Vec<Offer> = waiting.chain(forged).collect();
+        offers.retain(|offer| trigger.listens_to(tools.mail.envelope(offer.message).from));
+        let mail = &*tools.mail;
+        offers.sort_by(|a, b| mail.content_order(a.message, b.message).then(a.nth.cmp(&b.nth)));
+        offers
+    }
+
+    /// What a transition may consume, before its guard is asked, in the order of contents.
     fn consumptions(
         &self,
         local: LocalId,
-        bag: &Bag,
+        inbox: &Inbox<Entry>,
         transition: usize,
-        tools: &Tools<'_, '_>,
-    ) -> Result<Vec<Vec<MessageId>>, Panicked> {
-        let (model, mail) = (tools.model, &*tools.mail);
+        tools: &mut Tools<'_, '_>,
+    ) -> Result<Vec<Vec<Offer>>, Panicked> {
+        let model = tools.model;
         let trigger = model.process(self.id).transitions()[transition].trigger();
-        if *trigger == Trigger::Internal {
-            return Ok(vec![Vec::new()]);
-        }
-        let mut messages = heard(bag, trigger, mail);
-        messages.sort_by(|a, b| mail.content_order(*a, *b));
-        let envelopes: Vec<&Envelope> = messages.iter().map(|message| mail.envelope(*message)).collect();
+        let offers = self.offers(inbox, trigger, tools);
+        let mail = &*tools.mail;
+        let envelopes: Vec<&Envelope> = offers.iter().map(|offer| mail.envelope(offer.message)).collect();
         let keys = model.keys(self.id, transition, self.locals.value(local), &envelopes)?;
         let candidates = |group: Option<usize>| {
             let wanted = move |key: &Option<usize>| key.is_some() && (group.is_none() || *key == group);
-            messages.iter().zip(&keys).filter(move |(_, key)| wanted(key)).map(|(message, _)| *message)
+            offers.iter().zip(&keys).filter(move |(_, key)| wanted(key)).map(|(offer, _)| *offer)
         };
-        Ok(match trigger {
-            Trigger::Internal => unreachable!("answered above"),
-            Trigger::Message(_) => candidates(None).map(|message| vec![message]).collect(),
+        let mut consumptions = match trigger {
+            Trigger::Internal => vec![Vec::new()],
+            Trigger::Message(_) => candidates(None).map(|offer| vec![offer]).collect(),
             Trigger::Quorum(quorums) => {
                 let groups = keys.iter().flatten().max().map_or(0, |last| last + 1);
                 let mut found = Vec::new();
                 for group in 0..groups {
-                    let members: Vec<MessageId> = candidates(Some(group)).collect();
+                    let members: Vec<Offer> = candidates(Some(group)).collect();
                     quorums_among(&members, quorums, mail, &mut found);
                 }
                 found
             }
-        })
+        };
+        consumptions.retain(|consumed| {
+            let positions: Vec<usize> = consumed.iter().filter_map(|offer| offer.position).collect();
+            inbox.allows(model.world(), &positions)
+        });
+        Ok(consumptions)
     }
 
     /// The messages on which the selection of a transition panics, as panicking steps that consume them; all
@@ -208,20 +385,27 @@ impl ProcessGraph {
     fn panicking_selections(
         &self,
         local: LocalId,
-        bag: &Bag,
+        inbox: &Inbox<Entry>,
         transition: usize,
-        tools: &Tools<'_, '_>,
+        tools: &mut Tools<'_, '_>,
     ) -> Vec<ConfigurationStep> {
-        let (model, mail) = (tools.model, &*tools.mail);
-        let panics = |message: &MessageId| {
-            model.keys(self.id, transition, self.locals.value(local), &[mail.envelope(*message)]).is_err()
+        let model = tools.model;
+        let offers = self.offers(inbox, model.process(self.id).transitions()[transition].trigger(), tools);
+        let panics = |offer: &Offer| {
+            let envelope = tools.mail.envelope(offer.message);
+            model.keys(self.id, transition, self.locals.value(local), &[envelope]).is_err()
         };
-        let mut messages = heard(bag, model.process(self.id).transitions()[transition].trigger(), mail);
-        messages.sort_by(|a, b| mail.content_order(*a, *b));
-        let alone: Vec<Vec<MessageId>> =
-            messages.iter().filter(|message| panics(message)).map(|message| vec![*message]).collect();
-        let panicking = if alone.is_empty() { vec![messages] } else { alone };
-        let step = |consumed| ConfigurationStep { transition, consumed, choices: Vec::new(), leads: None };
+        let alone: Vec<Vec<Offer>> =
+            offers.iter().filter(|offer| panics(offer)).map(|offer| vec![*offer]).collect();
+        let panicking = if alone.is_empty() { vec![offers] } else { alone };
+        let step = |consumed| ConfigurationStep {
+            kind: StepKind::Transition,
+            transition,
+            consumed,
+            choices: Vec::new(),
+            sent: super::NOTHING,
+            leads: None,
+        };
         panicking.into_iter().map(step).collect()
     }
 
@@ -230,16 +414,16 @@ impl ProcessGraph {
         &mut self,
         local: LocalId,
         transition: usize,
-        consumed: &[MessageId],
+        consumed: &[Offer],
         tools: &mut Tools<'_, '_>,
     ) -> Option<Arc<[LocalStep]>> {
-        let occasion = (local, transition, consumed.to_vec());
+        let occasion = (local, transition, consumed.iter().map(|offer| offer.message).collect());
         if let Some(known) = self.outcomes.get(&occasion) {
             return known.clone();
         }
         let state = self.locals.value(local).clone();
         let envelopes: Vec<Envelope> =
-            consumed.iter().map(|message| tools.mail.envelope(*message).clone()).collect();
+            consumed.iter().map(|offer| tools.mail.envelope(offer.message).clone()).collect();
         let envelopes: Vec<&Envelope> = envelopes.iter().collect();
         let guard = tools.model.guard(self.id, transition, &state, &envelopes);
         let outcomes = match guard {
@@ -255,7 +439,7 @@ impl ProcessGraph {
         let steps: Option<Arc<[LocalStep]>> = outcomes.map(|outcomes| {
             outcomes
                 .into_iter()
-                .map(|outcome| self.local_step(outcome, tools.mail))
+                .map(|outcome| self.local_step(outcome, tools.model, tools.mail))
                 .collect::<Vec<_>>()
                 .into()
         });
@@ -263,33 +447,47 @@ impl ProcessGraph {
         steps
     }
 
-    fn local_step(&mut self, outcome: Result<Outcome, Panicked>, mail: &mut Mail) -> LocalStep {
+    fn local_step(
+        &mut self,
+        outcome: Result<Outcome, Panicked>,
+        model: &Model,
+        mail: &mut Mail,
+    ) -> LocalStep {
         let indices =
             |choices: &[crate::protocol::Choice]| choices.iter().map(|choice| choice.index).collect();
         match outcome {
-            Ok(Outcome { choices, state, sends, .. }) => {
+            Ok(Outcome { choices, state, sends, events }) => {
                 self.local_steps += 1;
                 let local = self.locals.number(state);
-                LocalStep::Done { local, sends: mail.send(self.id, &sends), choices: indices(&choices) }
+                let sends = mail.send(self.id, &sends, &model.heard(&events));
+                LocalStep::Done { local, sends, choices: indices(&choices) }
             }
             Err(Panicked { choices, .. }) => LocalStep::Panicked { choices: indices(&choices) },
         }
     }
 }
 
+/// What a process that crashes still sends.
+fn crash_sends(model: &Model) -> CrashSends {
+    match model.world().crashes {
+        Crashes::Implicit => CrashSends::All,
+        Crashes::Explicit { sends, .. } => sends,
+    }
+}
+
+/// How many equal messages are before one.
+fn nth(letters: &[Entry], position: usize) -> usize {
+    letters[..position].iter().filter(|earlier| **earlier == letters[position]).count()
+}
+
 /// Every way to fill a quorum with one message from each of its senders.
-fn quorums_among(
-    messages: &[MessageId],
-    quorums: &QuorumSystem,
-    mail: &Mail,
-    found: &mut Vec<Vec<MessageId>>,
-) {
-    let mut by_sender: Vec<(ProcessId, Vec<MessageId>)> = Vec::new();
-    for &message in messages {
-        let from = mail.envelope(message).from;
+fn quorums_among(offers: &[Offer], quorums: &QuorumSystem, mail: &Mail, found: &mut Vec<Vec<Offer>>) {
+    let mut by_sender: Vec<(ProcessId, Vec<Offer>)> = Vec::new();
+    for &offer in offers {
+        let from = mail.envelope(offer.message).from;
         match by_sender.last_mut() {
-            Some((sender, theirs)) if *sender == from => theirs.push(message),
-            _ => by_sender.push((from, vec![message])),
+            Some((sender, theirs)) if *sender == from => theirs.push(offer),
+            _ => by_sender.push((from, vec![offer])),
         }
     }
     match quorums {
@@ -308,42 +506,20 @@ fn quorums_among(
 
 /// Every choice of `size` senders and one message of each.
 fn combine(
-    senders: &[(ProcessId, Vec<MessageId>)],
+    senders: &[(ProcessId, Vec<Offer>)],
     size: usize,
-    chosen: &mut Vec<MessageId>,
-    found: &mut Vec<Vec<MessageId>>,
+    chosen: &mut Vec<Offer>,
+    found: &mut Vec<Vec<Offer>>,
 ) {
     if size == 0 {
         found.push(chosen.clone());
         return;
     }
     for at in 0..senders.len().saturating_sub(size - 1) {
-        for &message in &senders[at].1 {
-            chosen.push(message);
+        for &offer in &senders[at].1 {
+            chosen.push(offer);
             combine(&senders[at + 1..], size - 1, chosen, found);
             chosen.pop();
         }
-    }
-}
-
-/// The distinct messages of a bag from senders that a trigger listens to.
-fn heard(bag: &Bag, trigger: &Trigger, mail: &Mail) -> Vec<MessageId> {
-    let messages = bag.iter().map(|(message, _)| *message);
-    messages.filter(|message| trigger.listens_to(mail.envelope(*message).from)).collect()
-}
-
-fn put(bag: &mut Bag, message: MessageId) {
-    match bag.binary_search_by_key(&message, |(other, _)| *other) {
-        Ok(at) => bag[at].1 += 1,
-        Err(at) => bag.insert(at, (message, 1)),
-    }
-}
-
-fn take(bag: &mut Bag, message: MessageId) {
-    let at = bag.binary_search_by_key(&message, |(other, _)| *other).expect("only what is there is consumed");
-    if bag[at].1 == 1 {
-        bag.remove(at);
-    } else {
-        bag[at].1 -= 1;
     }
 }

@@ -46,6 +46,8 @@ struct Known {
 }
 
 const UNKNOWN: u32 = u32::MAX;
+/// In the place of the state after messages have arrived: there is no room for them, their step has to wait.
+pub(super) const BLOCKED: u32 = u32::MAX;
 const NOTHING_KNOWN: Known = Known { steps: (UNKNOWN, UNKNOWN), arrivals: (0, 0), view: 0 };
 
 enum Kind {
@@ -149,7 +151,7 @@ impl Half {
                 }
                 let local = graph.local_value(graph.local(state));
                 (
-                    workshop.views.of_local(workshop.tools.model, local),
+                    workshop.views.of_local(workshop.tools.model, *process, local),
                     steps.iter().any(|step| step.leads.is_none()),
                 )
             }
@@ -203,17 +205,21 @@ impl Half {
             let step = one.steps(left).expect("learnt before")[at];
             let (inside, outside) = workshop.tools.mail.split(step.sends, two.members);
             let other = two.learn_arrival(right, inside, workshop);
-            self.steps.push(Step { next: states.number(step.next, other), sends: outside, ..step });
+            if other != BLOCKED {
+                self.steps.push(Step { next: states.number(step.next, other), sends: outside, ..step });
+            }
         }
         for at in 0..two.steps(right).map_or(0, <[Step]>::len) {
             let step = two.steps(right).expect("learnt before")[at];
             let (inside, outside) = workshop.tools.mail.split(step.sends, one.members);
             let other = one.learn_arrival(left, inside, workshop);
-            self.steps.push(Step { next: states.number(other, step.next), sends: outside, ..step });
+            if other != BLOCKED {
+                self.steps.push(Step { next: states.number(other, step.next), sends: outside, ..step });
+            }
         }
     }
 
-    /// The state after messages have arrived, all of them for this node.
+    /// The state after messages have arrived, all of them for this node, or [`BLOCKED`].
     fn learn_arrival(&mut self, state: u32, sends: SendsId, workshop: &mut Workshop<'_, '_>) -> u32 {
         if sends == NOTHING {
             return state;
@@ -224,24 +230,26 @@ impl Half {
         let arrived = match &mut self.kind {
             Kind::Nobody => unreachable!("nobody receives nothing"),
             Kind::Process(process) => {
-                workshop.processes[process.index()].arrive(state, sends, workshop.tools.mail)
+                let (model, mail) = (workshop.tools.model, &*workshop.tools.mail);
+                workshop.processes[process.index()].arrive(state, sends, model, mail).unwrap_or(BLOCKED)
             }
             Kind::Pair { children, states } => {
                 let (for_left, for_right) = workshop.tools.mail.split(sends, children.0.members);
                 let (one, two) = states.pair(state);
                 let one = children.0.learn_arrival(one, for_left, workshop);
                 let two = children.1.learn_arrival(two, for_right, workshop);
-                states.number(one, two)
+                if one == BLOCKED || two == BLOCKED { BLOCKED } else { states.number(one, two) }
             }
         };
         self.remember_arrival(state, sends, arrived);
         arrived
     }
 
-    fn configurations(&self, state: u32, found: &mut [u32]) {
+    /// The configurations of its processes.
+    pub(super) fn configurations(&self, state: u32, found: &mut [Option<u32>]) {
         match &self.kind {
             Kind::Nobody => {}
-            Kind::Process(process) => found[process.index()] = state,
+            Kind::Process(process) => found[process.index()] = Some(state),
             Kind::Pair { children, states } => {
                 let (left, right) = states.pair(state);
                 children.0.configurations(left, found);
@@ -316,10 +324,10 @@ impl Tree {
 
     /// The configurations of the processes, in order.
     pub(super) fn configurations(&self, left: u32, right: u32) -> Vec<u32> {
-        let mut found = vec![0; self.processes];
+        let mut found = vec![None; self.processes];
         self.left.configurations(left, &mut found);
         self.right.configurations(right, &mut found);
-        found
+        found.into_iter().flatten().collect()
     }
 
     pub(super) fn bytes(&self) -> u64 {

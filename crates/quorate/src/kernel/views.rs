@@ -6,8 +6,8 @@
 
 use super::process::ProcessGraph;
 use super::table::{Interner, PairMap};
-use crate::property::Moment;
-use crate::protocol::{Model, Value};
+use crate::property::{Moment, Property};
+use crate::protocol::{Model, ProcessId, Value};
 
 pub(super) type ViewId = u32;
 
@@ -57,7 +57,7 @@ const PAIR: ViewId = 1 << 31;
 impl Views {
     pub(super) fn new(model: &Model) -> Self {
         let mut observed = Interner::default();
-        observed.number(vec![None; model.properties().len()]);
+        observed.number(vec![None; model.properties().len() + 1]);
         Views { observed, pairs: Interner::default(), judgements: PairMap::default() }
     }
 
@@ -67,8 +67,12 @@ impl Views {
         0
     }
 
-    pub(super) fn of_local(&mut self, model: &Model, local: &Value) -> ViewId {
-        let seen = model.properties().iter().map(|property| property.observe(local)).collect();
+    /// What is seen of a process in a local state; of a monitor, whether it holds.
+    pub(super) fn of_local(&mut self, model: &Model, process: ProcessId, local: &Value) -> ViewId {
+        let monitor = model.monitor(process);
+        let observe = |property: &Property| if monitor.is_some() { None } else { property.observe(local) };
+        let mut seen: Vec<Option<Value>> = model.properties().iter().map(observe).collect();
+        seen.push(monitor.map(|monitor| Value::new(monitor.holds(local))));
         self.observed.number(seen)
     }
 
@@ -99,12 +103,16 @@ impl Views {
             .collect();
         let mut judgement = Judgement::FINE;
         for property in model.properties() {
-            if property.check(locals.iter().copied()).is_err() {
+            if property.check(locals[..model.processes().len()].iter().copied()).is_err() {
                 judgement.0 |= match property.moment() {
                     Moment::Always => Judgement::ALWAYS,
                     Moment::AtEnd => Judgement::AT_END,
                 };
             }
+        }
+        let heard = model.monitors().iter().zip(&locals[model.processes().len()..]);
+        if heard.into_iter().any(|(monitor, state)| !monitor.holds(state)) {
+            judgement.0 |= Judgement::ALWAYS;
         }
         self.judgements.insert(left, right, judgement.0);
     }

@@ -12,11 +12,11 @@ use serde::{Deserialize, Serialize};
 use super::memory;
 use super::text;
 use crate::engine::{Order, Search, Visited};
-use crate::property::Property;
 use crate::protocol::{
     Argument, Arguments, Choice, Domain, Model, PROCESSES_MAX, Parameter, ProcessId, Protocol,
 };
 use crate::verdict::{Broken, Consumed, Origin, Report, Sent, Trace, TraceStep, Verdict};
+use crate::world::StepKind;
 
 /// The version of the format of answers and traces.
 pub(super) const FORMAT: u64 = 1;
@@ -43,8 +43,9 @@ impl Setting {
 pub(super) struct ConsumedMessage {
     from: usize,
     message: String,
-    step: usize,
-    send: usize,
+    /// Where it was sent; nowhere if it is forged.
+    step: Option<usize>,
+    send: Option<usize>,
 }
 
 /// A message that a step sent.
@@ -62,14 +63,51 @@ pub(super) struct ChoiceMade {
     text: String,
 }
 
+/// The kind of a step, by its name.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[serde(try_from = "String", into = "&'static str")]
+struct Kind(StepKind);
+
+impl Kind {
+    fn is_transition(&self) -> bool {
+        self.0 == StepKind::Transition
+    }
+}
+
+impl Default for Kind {
+    fn default() -> Self {
+        Kind(StepKind::Transition)
+    }
+}
+
+impl From<Kind> for &'static str {
+    fn from(kind: Kind) -> Self {
+        kind.0.name()
+    }
+}
+
+impl TryFrom<String> for Kind {
+    type Error = String;
+
+    fn try_from(name: String) -> Result<Self, String> {
+        StepKind::named(&name).map(Kind).ok_or_else(|| format!("no kind of step is called '{name}'"))
+    }
+}
+
 /// One step of a run.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub(super) struct Step {
     process: usize,
+    /// What kind of step; a transition unless it says otherwise.
+    #[serde(default, skip_serializing_if = "Kind::is_transition")]
+    kind: Kind,
     transition: String,
     consumed: Vec<ConsumedMessage>,
     choices: Vec<ChoiceMade>,
     sent: Vec<SentMessage>,
+    /// What a crashed process did not send.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    unsent: Vec<usize>,
     events: Vec<String>,
     state: String,
     panic: Option<String>,
@@ -79,6 +117,7 @@ impl Step {
     fn of(step: &TraceStep) -> Self {
         Step {
             process: step.process.index(),
+            kind: Kind(step.kind),
             transition: step.transition.clone(),
             consumed: step
                 .consumed
@@ -86,8 +125,8 @@ impl Step {
                 .map(|consumed| ConsumedMessage {
                     from: consumed.from.index(),
                     message: consumed.message.clone(),
-                    step: consumed.origin.step,
-                    send: consumed.origin.send,
+                    step: consumed.origin.map(|origin| origin.step),
+                    send: consumed.origin.map(|origin| origin.send),
                 })
                 .collect(),
             choices: step
@@ -100,6 +139,7 @@ impl Step {
                 .iter()
                 .map(|sent| SentMessage { to: sent.to.index(), message: sent.message.clone() })
                 .collect(),
+            unsent: step.unsent.clone(),
             events: step.events.clone(),
             state: step.state.clone(),
             panic: step.panic.clone(),
@@ -112,7 +152,7 @@ impl Step {
             if position < PROCESSES_MAX { Ok(ProcessId::new(position)) } else { Err(position) }
         };
         let consumed = |consumed: &ConsumedMessage| -> Result<Consumed, usize> {
-            let origin = Origin { step: consumed.step, send: consumed.send };
+            let origin = consumed.step.zip(consumed.send).map(|(step, send)| Origin { step, send });
             Ok(Consumed { from: process(consumed.from)?, message: consumed.message.clone(), origin })
         };
         let sent = |sent: &SentMessage| -> Result<Sent, usize> {
@@ -122,6 +162,8 @@ impl Step {
             |choice: &ChoiceMade| Choice { index: choice.index, of: choice.of, text: choice.text.clone() };
         Ok(TraceStep {
             process: process(self.process)?,
+            kind: self.kind.0,
+            unsent: self.unsent.clone(),
             transition: self.transition.clone(),
             consumed: self.consumed.iter().map(consumed).collect::<Result<_, _>>()?,
             choices: self.choices.iter().map(choice).collect(),
@@ -169,7 +211,7 @@ impl Story {
             Argument::Number(number) => Setting::Number(*number),
             Argument::Choice(word) => Setting::Choice(word.clone()),
         };
-        let properties: Vec<&str> = model.properties().iter().map(Property::name).collect();
+        let properties: Vec<&str> = model.property_names().collect();
         Story {
             quorate: FORMAT,
             protocol: protocol.name().to_string(),
@@ -199,7 +241,7 @@ pub(super) fn observed(broken: &Broken) -> Option<Vec<Observed>> {
                 .map(|(process, value)| Observed { process: process.index(), value: value.clone() })
                 .collect(),
         ),
-        Broken::Panic { .. } => None,
+        Broken::History { .. } | Broken::Panic { .. } => None,
     }
 }
 

@@ -1,11 +1,16 @@
 //! Properties see local states only, through observations, and never the network: that is the condition
 //! under which the reductions of the papers are sound (DESIGN 3), so the types allow nothing else.
+//! Properties over histories are [`Monitor`]s, which hear what steps emit.
+
+mod monitor;
 
 use std::any::TypeId;
 use std::fmt;
 use std::sync::Arc;
 
 use crate::protocol::{Content, ProcessId, Role, Value, catching};
+
+pub use monitor::{Automaton, Monitor};
 
 type ObserveFn = dyn Fn(&Value) -> Option<Value> + Send + Sync;
 

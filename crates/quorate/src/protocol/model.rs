@@ -13,7 +13,8 @@ use std::sync::{Arc, Once};
 
 use super::outbox::Script;
 use super::value::Value;
-use crate::property::Property;
+use crate::property::{Automaton, Property};
+use crate::world::{Exposure, World, WorldError};
 
 /// The most processes a system may have.
 pub const PROCESSES_MAX: usize = 64;
@@ -158,6 +159,7 @@ impl Trigger {
 
 pub(crate) type KeysFn = dyn Fn(&Value, &[&Envelope]) -> Vec<Option<usize>> + Send + Sync;
 pub(crate) type GuardFn = dyn Fn(&Value, &[&Envelope]) -> bool + Send + Sync;
+pub(crate) type RestartFn = dyn Fn(&Value) -> Value + Send + Sync;
 pub(crate) type EffectFn =
     dyn Fn(&Value, &[&Envelope], &Arc<RoleMembers>, ProcessId, Script) -> (Outcome, Script) + Send + Sync;
 
@@ -188,6 +190,7 @@ pub struct Process {
     pub(crate) role: String,
     pub(crate) initial: Value,
     pub(crate) transitions: Arc<[Transition]>,
+    pub(crate) restarted: Box<RestartFn>,
 }
 
 impl Process {
@@ -221,6 +224,11 @@ impl RoleMembers {
     pub fn of(&self, role: &str) -> &[ProcessId] {
         self.0.iter().find(|(name, _)| *name == role).map_or(&[], |(_, members)| members)
     }
+
+    /// The names of the roles, in order.
+    pub fn names(&self) -> impl Iterator<Item = &'static str> {
+        self.0.iter().map(|(name, _)| *name)
+    }
 }
 
 /// A validated system. Made by [`System::build`](super::System::build).
@@ -228,6 +236,11 @@ pub struct Model {
     pub(crate) processes: Vec<Process>,
     pub(crate) roles: Arc<RoleMembers>,
     pub(crate) properties: Vec<Property>,
+    pub(crate) monitors: Vec<Automaton>,
+    /// For each process, the messages that can be forged at any time.
+    pub(crate) forgeable: Vec<Vec<Envelope>>,
+    pub(crate) world: World,
+    pub(crate) exposures: Vec<Exposure>,
 }
 
 impl Model {
@@ -254,6 +267,64 @@ impl Model {
     /// What must hold.
     pub fn properties(&self) -> &[Property] {
         &self.properties
+    }
+
+    /// The names of all that must hold, monitors last.
+    pub fn property_names(&self) -> impl Iterator<Item = &str> {
+        self.properties.iter().map(Property::name).chain(self.monitors.iter().map(Automaton::name))
+    }
+
+    /// What must hold of the events that steps emit.
+    pub fn monitors(&self) -> &[Automaton] {
+        &self.monitors
+    }
+
+    /// The same system in another world.
+    pub fn in_world(mut self, world: World) -> Result<Self, WorldError> {
+        self.exposures = world.exposures(&self)?;
+        self.world = world;
+        Ok(self)
+    }
+
+    /// The world it is checked in.
+    pub fn world(&self) -> &World {
+        &self.world
+    }
+
+    /// What may happen to a process.
+    pub fn exposure(&self, process: ProcessId) -> Exposure {
+        self.exposures[process.index()]
+    }
+
+    /// The messages to a process that can be forged at any time, by an adversary that needs no state.
+    pub fn forgeable(&self, process: ProcessId) -> &[Envelope] {
+        self.forgeable.get(process.index()).map_or(&[], Vec::as_slice)
+    }
+
+    /// The monitor in this place: monitors come after the processes.
+    pub(crate) fn monitor(&self, place: ProcessId) -> Option<&Automaton> {
+        place.index().checked_sub(self.processes.len()).map(|at| &self.monitors[at])
+    }
+
+    /// What the monitors hear of these events.
+    pub(crate) fn heard(&self, events: &[Value]) -> Vec<Sending> {
+        let heard_by = |(at, monitor): (usize, &Automaton)| {
+            let heard: Vec<Value> = events.iter().filter(|event| monitor.hears(event)).cloned().collect();
+            let to = ProcessId::new(self.processes.len() + at);
+            (!heard.is_empty()).then(|| Sending { to, body: Value::new(heard) })
+        };
+        self.monitors.iter().enumerate().filter_map(heard_by).collect()
+    }
+
+    /// Do steps of different processes commute, and never disable each other?
+    pub(crate) fn commutes(&self) -> bool {
+        self.world.channel.commutes() && self.monitors.is_empty()
+    }
+
+    /// The local state of a process after a restart.
+    pub fn restarted(&self, process: ProcessId, state: &Value) -> Result<Value, Panicked> {
+        catching(|| (self.process(process).restarted)(state))
+            .map_err(|message| Panicked { choices: Vec::new(), message })
     }
 
     /// The messages of `candidates` that a transition would look at, as groups: messages of one group may

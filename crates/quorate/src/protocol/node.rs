@@ -40,6 +40,10 @@ pub trait Node: 'static {
 
     /// A timer that was set fires. Timers fire at any time: the checker knows no clock.
     fn on_timer(&mut self, _: &Self::Timer, _: &mut Commands<'_, Self::Message, Self::Timer>) {}
+
+    /// It loses what it has not kept on disk: the process restarts. No timer is set any more, and
+    /// [`Node::on_start`] runs again next.
+    fn on_restart(&mut self) {}
 }
 
 /// What a node may do to the world: an [`Outbox`] with timers.
@@ -90,6 +94,8 @@ pub enum Input<M, T> {
         /// Which.
         T,
     ),
+    /// It loses what it has not kept.
+    Restart,
 }
 
 fn feed<N: Node>(
@@ -104,6 +110,7 @@ fn feed<N: Node>(
             out.cancel_timer(timer);
             node.on_timer(timer, out);
         }
+        Input::Restart => node.on_restart(),
     }
 }
 
@@ -120,6 +127,9 @@ pub trait Holder: Clone + Content {
         input: Input<<Self::Node as Node>::Message, Self::Timer>,
         out: &mut Commands<'_, <Self::Node as Node>::Message, Self::Timer>,
     );
+
+    /// The node restarts.
+    fn restart(&mut self);
 
     /// Looks at the node.
     fn inspect<R>(&self, look: impl FnOnce(&Self::Node) -> R) -> R;
@@ -178,6 +188,12 @@ impl<H: Holder> Role for Hosted<H> {
             host.step(Input::Timer(timer), out);
         });
     }
+
+    fn restarted(&self) -> Self {
+        let mut holder = self.holder.clone();
+        holder.restart();
+        Hosted::hold(holder)
+    }
 }
 
 /// A node that is `Clone + Eq + Hash`.
@@ -199,6 +215,10 @@ impl<N: Node + Clone + Content> Holder for ByValue<N> {
 
     fn step(&mut self, input: Input<N::Message, N::Timer>, out: &mut Commands<'_, N::Message, N::Timer>) {
         feed(&mut self.0, &input, out);
+    }
+
+    fn restart(&mut self) {
+        self.0.on_restart();
     }
 
     fn inspect<R>(&self, look: impl FnOnce(&N) -> R) -> R {
@@ -252,6 +272,11 @@ impl<N: Node + Clone + Send + Sync> Holder for ByFingerprint<N> {
 
     fn step(&mut self, input: Input<N::Message, N::Timer>, out: &mut Commands<'_, N::Message, N::Timer>) {
         feed(&mut self.node, &input, out);
+        self.fingerprint = (self.identify)(&self.node);
+    }
+
+    fn restart(&mut self) {
+        self.node.on_restart();
         self.fingerprint = (self.identify)(&self.node);
     }
 
@@ -333,6 +358,10 @@ impl<N: Node> ByReplay<N> {
     fn rebuild(&self) -> N {
         let mut node = (self.new)();
         let mut timers = BTreeSet::new();
+        // A node that was never given anything but restarts has seen no world.
+        if self.world.is_none() {
+            self.inputs.iter().for_each(|_| node.on_restart());
+        }
         if let Some((me, roles)) = &self.world {
             for (input, choices) in &self.inputs {
                 let mut past = Outbox::new(*me, roles, Script::of_the_past(choices));
@@ -355,6 +384,11 @@ impl<N: Node> Holder for ByReplay<N> {
         let choices = out.choices_made().split_off(before.len());
         self.inputs.push((input, choices));
         self.fingerprint = self.identify.as_ref().map(|identify| identify(&node));
+    }
+
+    fn restart(&mut self) {
+        self.inputs.push((Input::Restart, Vec::new()));
+        self.fingerprint = self.identify.as_ref().map(|identify| identify(&self.rebuild()));
     }
 
     fn inspect<R>(&self, look: impl FnOnce(&N) -> R) -> R {

@@ -36,6 +36,13 @@ pub trait Role: Clone + Content {
 
     /// Lists the transitions. `self` is the state in which the process starts.
     fn transitions(&self, t: &mut Transitions<Self>);
+
+    /// What is left of the state after a restart: what the process keeps on disk. Everything, unless a role says
+    /// otherwise. Restarts are asked for by `--restart` or [`World::restarts`](crate::World::restarts).
+    #[must_use]
+    fn restarted(&self) -> Self {
+        self.clone()
+    }
 }
 
 /// Which senders make a quorum, before the roles have been counted.

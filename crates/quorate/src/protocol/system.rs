@@ -5,11 +5,13 @@ use std::fmt;
 use std::sync::Arc;
 
 use super::model::{
-    Model, PROCESSES_MAX, Process, ProcessId, QuorumSystem, RoleMembers, Transition, Trigger,
+    Envelope, Model, PROCESSES_MAX, Process, ProcessId, QuorumSystem, RestartFn, RoleMembers, Transition,
+    Trigger,
 };
 use super::role::{Message, QuorumKind, QuorumOf, Role, RoleName, Spec, Transitions, TriggerSpec};
 use super::value::{Content, Value};
-use crate::property::{Moment, Observation, Property};
+use crate::property::{Automaton, Moment, Monitor, Observation, Property};
+use crate::world::{Exposure, World, WorldError};
 
 type BuildTransitions = Box<dyn FnOnce(&RoleMembers) -> Result<Arc<[Transition]>, SystemError>>;
 
@@ -18,6 +20,14 @@ struct Member {
     initial: Value,
     state_type: TypeId,
     transitions: BuildTransitions,
+    restarted: Box<RestartFn>,
+}
+
+/// A message that can be forged at any time.
+struct Forgery {
+    from: (RoleName, usize),
+    to: RoleName,
+    body: Value,
 }
 
 /// A system under construction: its processes and what must hold.
@@ -25,6 +35,8 @@ pub struct System<M> {
     members: Vec<Member>,
     roles: Vec<(&'static str, Vec<ProcessId>)>,
     properties: Vec<Property>,
+    monitors: Vec<Automaton>,
+    forgeries: Vec<Forgery>,
     error: Option<SystemError>,
     messages: std::marker::PhantomData<fn(M)>,
 }
@@ -42,6 +54,8 @@ impl<M: Message> System<M> {
             members: Vec::new(),
             roles: Vec::new(),
             properties: Vec::new(),
+            monitors: Vec::new(),
+            forgeries: Vec::new(),
             error: None,
             messages: std::marker::PhantomData,
         }
@@ -86,6 +100,7 @@ impl<M: Message> System<M> {
                 transitions: Box::new(move |roles| {
                     transitions.specs.into_iter().map(|spec| resolve(spec, role, roles)).collect()
                 }),
+                restarted: Box::new(|state| Value::new(state.expect::<S>().restarted())),
             });
         }
         self
@@ -116,11 +131,70 @@ impl<M: Message> System<M> {
     /// Adds a property.
     #[must_use]
     pub fn property(mut self, property: Property) -> Self {
-        if self.properties.iter().any(|other| other.name() == property.name()) {
-            self.error.get_or_insert(SystemError::PropertyTwice { property: property.name().to_string() });
-        }
+        self.name_property(property.name());
         self.properties.push(property);
         self
+    }
+
+    /// What must hold of every history: a safety automaton over the events that handlers
+    /// [emit](super::Outbox::emit), starting from `initial`.
+    #[must_use]
+    pub fn monitor<A: Monitor>(mut self, name: &str, initial: A) -> Self {
+        self.name_property(name);
+        self.monitors.push(Automaton::new(name, initial));
+        self
+    }
+
+    /// An adversary: the process at a position of a role may send these messages, at any time and any number of times,
+    /// to every process of a role. That takes no steps and no state: the messages are always there. What the process
+    /// does otherwise is what its role says; a role without transitions does nothing else.
+    ///
+    /// ```
+    /// use quorate::{Received, Role, RoleName, System, Transitions, observe};
+    ///
+    /// const LIAR: RoleName = RoleName::new("liar");
+    /// const HEARER: RoleName = RoleName::new("hearer");
+    ///
+    /// #[derive(Clone, PartialEq, Eq, Hash, Debug)]
+    /// struct Liar;
+    /// impl Role for Liar {
+    ///     type Message = u8;
+    ///     fn transitions(&self, _: &mut Transitions<Self>) {}
+    /// }
+    ///
+    /// #[derive(Clone, PartialEq, Eq, Hash, Debug, Default)]
+    /// struct Hearer { believes: u8 }
+    /// impl Role for Hearer {
+    ///     type Message = u8;
+    ///     fn transitions(&self, t: &mut Transitions<Self>) {
+    ///         t.message("believe").run(|hearer: &mut Hearer, lie: Received<'_, u8>, _| hearer.believes = *lie.body);
+    ///     }
+    /// }
+    ///
+    /// let system = System::new()
+    ///     .role(LIAR, 1, |_| Liar)
+    ///     .role(HEARER, 2, |_| Hearer::default())
+    ///     .forges((LIAR, 0), HEARER, [1, 2])
+    ///     .invariant("agreement", observe(|hearer: &Hearer| hearer.believes), |beliefs| beliefs[0] == beliefs[1]);
+    /// quorate::check(system).assert_violated();
+    /// ```
+    #[must_use]
+    pub fn forges(
+        mut self,
+        from: (RoleName, usize),
+        to: RoleName,
+        messages: impl IntoIterator<Item = M>,
+    ) -> Self {
+        self.forgeries.extend(messages.into_iter().map(|body| Forgery { from, to, body: Value::new(body) }));
+        self
+    }
+
+    /// Properties and monitors share their names: verdicts tell them by it.
+    fn name_property(&mut self, name: &str) {
+        let properties = self.properties.iter().map(Property::name);
+        if properties.chain(self.monitors.iter().map(Automaton::name)).any(|other| other == name) {
+            self.error.get_or_insert(SystemError::PropertyTwice { property: name.to_string() });
+        }
     }
 
     /// Checks the system as a whole.
@@ -145,10 +219,47 @@ impl<M: Message> System<M> {
                 role: role.to_string(),
                 initial: member.initial,
                 transitions: (member.transitions)(&roles)?,
+                restarted: member.restarted,
             });
         }
-        Ok(Model { processes, roles, properties: self.properties })
+        if processes.len() + self.monitors.len() > PROCESSES_MAX {
+            let wanted = processes.len() + self.monitors.len();
+            return Err(SystemError::TooManyMonitors { wanted });
+        }
+        Ok(Model {
+            forgeable: forgeable(&self.forgeries, &roles, processes.len())?,
+            exposures: vec![Exposure::default(); processes.len()],
+            processes,
+            roles,
+            properties: self.properties,
+            monitors: self.monitors,
+            world: World::default(),
+        })
     }
+}
+
+/// For each process, the messages that can be forged to it.
+fn forgeable(
+    forgeries: &[Forgery],
+    roles: &RoleMembers,
+    processes: usize,
+) -> Result<Vec<Vec<Envelope>>, SystemError> {
+    let mut forgeable: Vec<Vec<Envelope>> = vec![Vec::new(); processes];
+    for Forgery { from: (role, position), to, body } in forgeries {
+        let Some(&from) = roles.of(role.name()).get(*position) else {
+            return Err(SystemError::UnknownForger { role: role.name(), position: *position });
+        };
+        if roles.of(to.name()).is_empty() {
+            return Err(SystemError::UnknownForger { role: to.name(), position: 0 });
+        }
+        for receiver in roles.of(to.name()) {
+            let envelope = Envelope { from, body: body.clone() };
+            if !forgeable[receiver.index()].contains(&envelope) {
+                forgeable[receiver.index()].push(envelope);
+            }
+        }
+    }
+    Ok(forgeable)
 }
 
 fn resolve<S: Role>(spec: Spec<S>, role: RoleName, roles: &RoleMembers) -> Result<Transition, SystemError> {
@@ -276,6 +387,23 @@ pub enum SystemError {
         /// The name.
         property: String,
     },
+    /// A world that makes no sense for the system.
+    World(
+        /// Why.
+        WorldError,
+    ),
+    /// With its monitors, the system has more than [`PROCESSES_MAX`] parts.
+    TooManyMonitors {
+        /// How many parts there would be.
+        wanted: usize,
+    },
+    /// A message is forged by or for a process that does not exist.
+    UnknownForger {
+        /// The role.
+        role: &'static str,
+        /// The position in the role.
+        position: usize,
+    },
     /// A property that looks at no process of the system, and so would always hold.
     ObservesNobody {
         /// The property.
@@ -313,6 +441,14 @@ impl fmt::Display for SystemError {
             SystemError::PropertyTwice { property } => {
                 write!(f, "property '{property}' is added twice: give each property a name of its own")
             }
+            SystemError::World(error) => error.fmt(f),
+            SystemError::TooManyMonitors { wanted } => {
+                write!(f, "{wanted} processes and monitors: at most {PROCESSES_MAX} are supported")
+            }
+            SystemError::UnknownForger { role, position } => write!(
+                f,
+                "a message is forged by or for process {position} of role '{role}', which the system does not have"
+            ),
             SystemError::ObservesNobody { property } => write!(
                 f,
                 "property '{property}' observes no process of the system: its closure must take the state of one of the roles"

@@ -37,14 +37,18 @@ fn without(model: &Model, schedule: &Schedule, dropped: usize, broken: &Broken) 
 }
 
 /// The same steps in an order that follows causes: next comes, if possible, a step that the latest steps have
-/// led to, by the same process or by what they sent. Steps of different processes commute, so the run ends in the same
-/// state; the last step stays the last.
+/// led to, by the same process or by what they sent. Where steps of different processes commute, the run ends in the
+/// same state; the last step stays the last, and events stay in their order.
 pub fn follow_causes(schedule: &Schedule, trace: &Trace) -> Schedule {
     let steps = &trace.steps;
     let Some(last) = steps.len().checked_sub(1) else { return Schedule::new() };
     let caused = |cause: usize, effect: usize| {
-        steps[effect].consumed.iter().any(|consumed| consumed.origin.step == cause)
+        steps[effect]
+            .consumed
+            .iter()
+            .any(|consumed| consumed.origin.is_some_and(|origin| origin.step == cause))
             || steps[cause].process == steps[effect].process
+            || !steps[cause].events.is_empty() && !steps[effect].events.is_empty()
     };
     let mut told: Vec<usize> = Vec::new();
     while told.len() < steps.len() {

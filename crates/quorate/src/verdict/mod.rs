@@ -10,7 +10,9 @@ use std::fmt;
 pub use diagram::{Diagram, Paint, svg};
 pub use minimise::{follow_causes, minimise};
 pub use replay::{Broken, Replay, ReplayError, replay};
-pub use trace::{Consumed, Origin, Schedule, ScheduledStep, Sent, Trace, TraceStep};
+pub use trace::{Consumed, Origin, Schedule, ScheduledStep, Sent, Taken, Trace, TraceStep};
+
+use crate::world::StepKind;
 
 /// The answer.
 #[derive(Clone, Debug)]
@@ -117,6 +119,11 @@ pub struct Report {
     pub properties: Vec<String>,
     /// What it took.
     pub coverage: Coverage,
+    /// The kinds of faults that were asked for, each with how many distinct steps of processes it is: a fault that
+    /// never fired says nothing about the protocol.
+    pub faults: Vec<(StepKind, u64)>,
+    /// How many vectors of local states were reached, if they were counted.
+    pub system_states: Option<u64>,
     /// How many threads searched.
     pub threads: usize,
     /// In fingerprint mode: the probability that a state was missed, at most.

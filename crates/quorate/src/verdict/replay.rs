@@ -8,9 +8,12 @@
 
 use std::fmt;
 
-use super::trace::{Consumed, Origin, Schedule, ScheduledStep, Sent, Trace, TraceStep};
+use super::trace::{Consumed, Origin, Schedule, ScheduledStep, Sent, Taken, Trace, TraceStep};
 use crate::property::Moment;
-use crate::protocol::{Envelope, MISFIT, Model, Panicked, ProcessId, QuorumSystem, Trigger, Value};
+use crate::protocol::{
+    Envelope, MISFIT, Model, Outcome, Panicked, ProcessId, QuorumSystem, Sending, Trigger, Value,
+};
+use crate::world::{Channel, CrashSends, Crashes, Inbox, Letter, Past, StepKind};
 
 /// What is wrong in the last state of a run.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -21,6 +24,13 @@ pub enum Broken {
         name: String,
         /// What it saw, process by process, as `Debug` prints it.
         observed: Vec<(ProcessId, String)>,
+    },
+    /// A monitor does not allow what it has heard.
+    History {
+        /// Its name.
+        name: String,
+        /// Its state, as `Debug` prints it.
+        heard: String,
     },
     /// The last step panicked.
     Panic {
@@ -37,7 +47,7 @@ impl Broken {
     /// The name of the property; `no panic` for a panic.
     pub fn property(&self) -> &str {
         match self {
-            Broken::Property { name, .. } => name,
+            Broken::Property { name, .. } | Broken::History { name, .. } => name,
             Broken::Panic { .. } => "no panic",
         }
     }
@@ -46,7 +56,7 @@ impl Broken {
 impl fmt::Display for Broken {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Broken::Property { name, .. } => write!(f, "{name}"),
+            Broken::Property { name, .. } | Broken::History { name, .. } => write!(f, "{name}"),
             Broken::Panic { transition, message, .. } => {
                 write!(f, "no panic ('{transition}' panicked: {message})")
             }
@@ -56,16 +66,45 @@ impl fmt::Display for Broken {
 
 /// A message in an inbox, with where it was sent.
 #[derive(Clone, Debug)]
-struct Letter {
+struct Sealed {
     origin: Origin,
     envelope: Envelope,
+}
+
+impl Letter for Sealed {
+    fn same(&self, other: &Self) -> bool {
+        self.envelope == other.envelope
+    }
+
+    fn from(&self) -> ProcessId {
+        self.envelope.from
+    }
+}
+
+/// A message that a step takes: where it is in the inbox, or that it is forged.
+#[derive(Clone, PartialEq, Eq, Debug)]
+enum Source {
+    Inbox(usize),
+    Forged(Envelope),
+}
+
+/// A step to take.
+struct Attempt<'s> {
+    process: ProcessId,
+    kind: StepKind,
+    transition: usize,
+    choices: &'s [usize],
+    /// If the process crashes: which of the messages are sent.
+    sent: &'s dyn Fn(&[Sending]) -> Option<Vec<usize>>,
 }
 
 /// A run in progress: the local states and inboxes of the system, one step after the other.
 pub struct Replay<'m> {
     model: &'m Model,
     locals: Vec<Value>,
-    inboxes: Vec<Vec<Letter>>,
+    pasts: Vec<Past>,
+    inboxes: Vec<Inbox<Sealed>>,
+    monitors: Vec<Value>,
     trace: Trace,
 }
 
@@ -95,7 +134,14 @@ impl<'m> Replay<'m> {
             initial: locals.iter().map(|local| format!("{local:?}")).collect(),
             steps: Vec::new(),
         };
-        Replay { model, inboxes: vec![Vec::new(); locals.len()], locals, trace }
+        Replay {
+            model,
+            pasts: vec![Past::default(); locals.len()],
+            inboxes: vec![Inbox::default(); locals.len()],
+            monitors: model.monitors().iter().map(|monitor| monitor.initial().clone()).collect(),
+            locals,
+            trace,
+        }
     }
 
     /// The local states now.
@@ -114,16 +160,30 @@ impl<'m> Replay<'m> {
 
     /// Takes a step that consumes messages with these contents.
     pub fn step(&mut self, step: &ScheduledStep) -> Result<(), ReplayError> {
-        let mut positions: Vec<usize> = Vec::new();
-        for wanted in &step.consumed {
-            let inbox = &self.inboxes[step.process.index()];
-            let free = |at: &usize| !positions.contains(at) && inbox[*at].envelope == *wanted;
-            match (0..inbox.len()).find(free) {
-                Some(position) => positions.push(position),
-                None => return self.refuse(format!("{:?} is not in the inbox", wanted.body)),
+        let mut sources: Vec<Source> = Vec::new();
+        for Taken { envelope, nth } in &step.consumed {
+            if self.model.forgeable(step.process).contains(envelope) {
+                sources.push(Source::Forged(envelope.clone()));
+                continue;
+            }
+            let letters = self.letters(step.process, step.kind);
+            let equal = |at: &usize| letters[*at].envelope == *envelope;
+            match (0..letters.len()).filter(equal).nth(*nth).map(Source::Inbox) {
+                Some(source) if !sources.contains(&source) => sources.push(source),
+                _ => return self.refuse(format!("{:?} is not in the inbox", envelope.body)),
             }
         }
-        self.take(step.process, step.transition, &positions, &step.choices)
+        let sent = |sends: &[Sending]| {
+            let mut positions: Vec<usize> = Vec::new();
+            for wanted in &step.sent {
+                let free = |at: &usize| !positions.contains(at) && sends[*at] == *wanted;
+                positions.push((0..sends.len()).find(free)?);
+            }
+            positions.sort_unstable();
+            Some(positions)
+        };
+        let (process, kind, transition) = (step.process, step.kind, step.transition);
+        self.take(&Attempt { process, kind, transition, choices: &step.choices, sent: &sent }, &sources)
     }
 
     /// Takes the step that a trace describes, and compares what happens with what it says.
@@ -131,21 +191,39 @@ impl<'m> Replay<'m> {
         let Some(process) = self.model.processes().get(step.process.index()) else {
             return self.refuse(format!("there is no process {:?}", step.process));
         };
-        let transitions = process.transitions();
-        let Some(transition) = transitions.iter().position(|known| known.name() == step.transition) else {
-            return self.refuse(format!("{} has no transition '{}'", process.name(), step.transition));
+        let position = process.transitions().iter().position(|known| known.name() == step.transition);
+        let transition = match (step.kind, position) {
+            (StepKind::Transition | StepKind::Crash, Some(position)) => position,
+            (StepKind::Transition | StepKind::Crash, None) => {
+                return self.refuse(format!("{} has no transition '{}'", process.name(), step.transition));
+            }
+            _ => 0,
         };
-        let mut positions = Vec::new();
+        let mut sources = Vec::new();
         for consumed in &step.consumed {
-            let inbox = &self.inboxes[step.process.index()];
-            match inbox.iter().position(|letter| letter.origin == consumed.origin) {
-                Some(position) if !positions.contains(&position) => positions.push(position),
+            let source = match consumed.origin {
+                Some(origin) => {
+                    let letters = self.letters(step.process, step.kind);
+                    letters.iter().position(|letter| letter.origin == origin).map(Source::Inbox)
+                }
+                None => self.model.forgeable(step.process).iter().find_map(|envelope| {
+                    let fits =
+                        envelope.from == consumed.from && format!("{:?}", envelope.body) == consumed.message;
+                    fits.then(|| Source::Forged(envelope.clone()))
+                }),
+            };
+            match source {
+                Some(source) if !sources.contains(&source) => sources.push(source),
                 _ => return self.refuse(format!("{} is not in the inbox", consumed.message)),
             }
         }
         let choices: Vec<usize> = step.choices.iter().map(|choice| choice.index).collect();
+        let sent = |sends: &[Sending]| {
+            Some((0..sends.len()).filter(|position| !step.unsent.contains(position)).collect())
+        };
+        let (process, kind, choices) = (step.process, step.kind, choices.as_slice());
         let at = self.trace.steps.len();
-        self.take(step.process, transition, &positions, &choices)?;
+        self.take(&Attempt { process, kind, transition, choices, sent: &sent }, &sources)?;
         if self.trace.steps[at] != *step {
             let (happened, said) = (&self.trace.steps[at], step);
             return Err(ReplayError {
@@ -156,76 +234,191 @@ impl<'m> Replay<'m> {
         Ok(())
     }
 
-    fn take(
-        &mut self,
-        process: ProcessId,
-        transition: usize,
-        positions: &[usize],
-        choices: &[usize],
-    ) -> Result<(), ReplayError> {
+    /// The messages that a step of this kind can take.
+    fn letters(&self, process: ProcessId, kind: StepKind) -> &[Sealed] {
+        let inbox = &self.inboxes[process.index()];
+        match kind {
+            StepKind::Transition | StepKind::Crash => &inbox.waiting,
+            _ => inbox.way(self.model.world()),
+        }
+    }
+
+    /// Takes a step, if it is one.
+    fn take(&mut self, attempt: &Attempt<'_>, sources: &[Source]) -> Result<(), ReplayError> {
+        let Attempt { process, kind, .. } = *attempt;
         if self.trace.steps.last().is_some_and(|last| last.panic.is_some()) {
             return self.refuse("the run has already ended in a panic");
         }
-        let letters: Vec<Letter> =
-            positions.iter().map(|&position| self.inboxes[process.index()][position].clone()).collect();
-        let consumed: Vec<&Envelope> = letters.iter().map(|letter| &letter.envelope).collect();
-        let local = &self.locals[process.index()];
-        let outcome = match self.model.accepts(process, transition, local, &consumed) {
-            Ok(true) => self.model.run_with(process, transition, local, &consumed, choices),
-            Ok(false) => {
-                let name = self.model.process(process).transitions()[transition].name();
-                return self.refuse(format!("'{name}' is not enabled"));
-            }
-            Err(panicked) => Err(panicked),
-        };
-        let at = self.trace.steps.len();
+        if self.pasts[process.index()].crashed {
+            return self.refuse(format!("{} has crashed", self.model.process(process).name()));
+        }
+        let letters = self.letters(process, kind);
+        let consumed = sources.iter().map(|source| match source {
+            Source::Inbox(at) => (Some(letters[*at].origin), letters[*at].envelope.clone()),
+            Source::Forged(envelope) => (None, envelope.clone()),
+        });
+        let consumed: Vec<(Option<Origin>, Envelope)> = consumed.collect();
         let mut step = TraceStep {
             process,
-            transition: self.model.process(process).transitions()[transition].name().to_string(),
-            consumed: letters
+            kind,
+            transition: kind.name().to_string(),
+            consumed: consumed
                 .iter()
-                .map(|letter| Consumed {
-                    from: letter.envelope.from,
-                    message: format!("{:?}", letter.envelope.body),
-                    origin: letter.origin,
+                .map(|(origin, envelope)| Consumed {
+                    from: envelope.from,
+                    message: format!("{:?}", envelope.body),
+                    origin: *origin,
                 })
                 .collect(),
             choices: Vec::new(),
             sent: Vec::new(),
+            unsent: Vec::new(),
             events: Vec::new(),
             state: String::new(),
             panic: None,
         };
-        match outcome {
-            Ok(outcome) => {
-                if outcome.choices.len() != choices.len() {
-                    let (made, told) = (outcome.choices.len(), choices.len());
-                    return self.refuse(format!("the handler made {made} choices, not {told}"));
-                }
-                let mut position = 0;
-                self.inboxes[process.index()].retain(|_| {
-                    position += 1;
-                    !positions.contains(&(position - 1))
-                });
-                for (send, sending) in outcome.sends.iter().enumerate() {
-                    step.sent.push(Sent { to: sending.to, message: format!("{:?}", sending.body) });
-                    self.inboxes[sending.to.index()].push(Letter {
-                        origin: Origin { step: at, send },
-                        envelope: Envelope { from: process, body: sending.body.clone() },
-                    });
-                }
-                step.events = outcome.events.iter().map(|event| format!("{event:?}")).collect();
-                step.choices = outcome.choices;
-                self.locals[process.index()] = outcome.state;
+        let position = |source: &Source| match source {
+            Source::Inbox(at) => Some(*at),
+            Source::Forged(_) => None,
+        };
+        let positions: Vec<usize> = sources.iter().filter_map(position).collect();
+        match kind {
+            StepKind::Transition | StepKind::Crash => {
+                let consumed: Vec<&Envelope> = consumed.iter().map(|(_, envelope)| envelope).collect();
+                self.take_transition(attempt, &positions, &consumed, &mut step)?;
             }
-            Err(Panicked { message, .. }) if message.starts_with(MISFIT) => return self.refuse(message),
-            Err(Panicked { choices, message }) => {
-                step.choices = choices;
-                step.panic = Some(message);
+            StepKind::Restart => self.restart(process, &mut step)?,
+            StepKind::Delivery | StepKind::Loss | StepKind::Duplication => {
+                let &[position] = positions.as_slice() else {
+                    return self.refuse(format!("a {} takes one message", kind.name()));
+                };
+                self.happen(process, kind, position)?;
             }
         }
         step.state = format!("{:?}", self.locals[process.index()]);
         self.trace.steps.push(step);
+        Ok(())
+    }
+
+    fn take_transition(
+        &mut self,
+        attempt: &Attempt<'_>,
+        positions: &[usize],
+        consumed: &[&Envelope],
+        step: &mut TraceStep,
+    ) -> Result<(), ReplayError> {
+        let Attempt { process, kind, transition, choices, sent } = *attempt;
+        let name = self.model.process(process).transitions()[transition].name();
+        step.transition = name.to_string();
+        if !self.may_consume(process, positions) {
+            return self.refuse(format!("'{name}' cannot take these messages from the channel now"));
+        }
+        let local = &self.locals[process.index()];
+        let outcome = match self.model.accepts(process, transition, local, consumed) {
+            Ok(true) => self.model.run_with(process, transition, local, consumed, choices),
+            Ok(false) => return self.refuse(format!("'{name}' is not enabled")),
+            Err(panicked) => Err(panicked),
+        };
+        let outcome = match outcome {
+            Ok(outcome) => outcome,
+            Err(Panicked { message, .. }) if message.starts_with(MISFIT) => return self.refuse(message),
+            Err(Panicked { choices, message }) => {
+                (step.choices, step.panic) = (choices, Some(message));
+                return Ok(());
+            }
+        };
+        if outcome.choices.len() != choices.len() {
+            let (made, told) = (outcome.choices.len(), choices.len());
+            return self.refuse(format!("the handler made {made} choices, not {told}"));
+        }
+        let all: Vec<usize> = (0..outcome.sends.len()).collect();
+        let sent = if kind == StepKind::Crash { sent(&outcome.sends) } else { Some(all.clone()) };
+        let Some(sent) =
+            sent.filter(|sent| kind != StepKind::Crash || self.may_crash(process, &outcome.sends, sent))
+        else {
+            return self.refuse(format!("{} cannot crash like this", self.model.process(process).name()));
+        };
+        let mut inboxes = self.inboxes.clone();
+        inboxes[process.index()].consume(self.model.world().channel, positions);
+        for (send, &position) in sent.iter().enumerate() {
+            let Sending { to, body } = &outcome.sends[position];
+            let origin = Origin { step: self.trace.steps.len(), send };
+            let envelope = Envelope { from: process, body: body.clone() };
+            step.sent.push(Sent { to: *to, message: format!("{body:?}") });
+            if !self.model.forgeable(*to).contains(&envelope)
+                && !inboxes[to.index()].arrive(self.model.world(), Sealed { origin, envelope })
+            {
+                return self.refuse(format!("'{name}' has to wait: there is no room for what it sends"));
+            }
+        }
+        self.inboxes = inboxes;
+        self.pasts[process.index()].crashed = kind == StepKind::Crash;
+        for (monitor, state) in self.model.monitors().iter().zip(&mut self.monitors) {
+            *state = monitor.after(state, process, &outcome.events);
+        }
+        step.unsent = all.into_iter().filter(|position| !sent.contains(position)).collect();
+        step.events = outcome.events.iter().map(|event| format!("{event:?}")).collect();
+        step.choices = outcome.choices;
+        self.locals[process.index()] = outcome.state;
+        Ok(())
+    }
+
+    /// Does the channel give these messages to one step?
+    fn may_consume(&self, process: ProcessId, positions: &[usize]) -> bool {
+        let (inbox, world) = (&self.inboxes[process.index()], self.model.world());
+        positions.iter().all(|position| inbox.is_open(world.channel, *position))
+            && inbox.allows(world, positions)
+    }
+
+    /// Can the process crash in a step in which it sends these of its messages?
+    fn may_crash(&self, process: ProcessId, sends: &[Sending], sent: &[usize]) -> bool {
+        let Crashes::Explicit { sends: kept, .. } = self.model.world().crashes else { return false };
+        let missed = |position: &usize| !sent.contains(position);
+        // Whatever comes after a missing message to a receiver is missing too.
+        let first_few = (0..sends.len())
+            .filter(missed)
+            .all(|gap| (gap..sends.len()).all(|later| missed(&later) || sends[later].to != sends[gap].to));
+        self.model.exposure(process).crashes
+            && match kept {
+                CrashSends::All => sent.len() == sends.len(),
+                CrashSends::Some => first_few || !self.model.world().channel.keeps_order_of_senders(),
+                CrashSends::AnySubset => true,
+            }
+    }
+
+    fn restart(&mut self, process: ProcessId, step: &mut TraceStep) -> Result<(), ReplayError> {
+        let past = self.pasts[process.index()];
+        if past.restarts >= self.model.exposure(process).restarts {
+            return self.refuse(format!("{} cannot restart any more", self.model.process(process).name()));
+        }
+        match self.model.restarted(process, &self.locals[process.index()]) {
+            Ok(state) => {
+                self.pasts[process.index()] = past.with_restart();
+                self.locals[process.index()] = state;
+            }
+            Err(Panicked { message, .. }) => step.panic = Some(message),
+        }
+        Ok(())
+    }
+
+    /// A message is delivered, lost or doubled.
+    fn happen(&mut self, process: ProcessId, kind: StepKind, position: usize) -> Result<(), ReplayError> {
+        let (world, past) = (self.model.world(), self.pasts[process.index()]);
+        let (possible, after) = match kind {
+            StepKind::Delivery => (world.delivery.in_steps(), past),
+            StepKind::Loss => (usize::from(past.losses) < world.losses, past.with_loss()),
+            _ => (usize::from(past.duplications) < world.duplications, past.with_duplication()),
+        };
+        if !possible {
+            return self.refuse(format!("there is no {} any more", kind.name()));
+        }
+        let inbox = &mut self.inboxes[process.index()];
+        match kind {
+            StepKind::Delivery => inbox.deliver(world, position),
+            StepKind::Loss => inbox.lose(world, position),
+            _ => inbox.double(world, position),
+        }
+        self.pasts[process.index()] = after;
         Ok(())
     }
 
@@ -237,64 +430,129 @@ impl<'m> Replay<'m> {
             let (transition, message) = (last.transition.clone(), message.clone());
             return Some(Broken::Panic { process: last.process, transition, message });
         }
-        self.model.properties().iter().find_map(|property| {
+        let properties = self.model.properties().iter().find_map(|property| {
             let observed = property.check(&self.locals).err()?;
             if property.moment() == Moment::AtEnd && !self.ended() {
                 return None;
             }
             let observed = observed.iter().map(|(process, value)| (*process, format!("{value:?}"))).collect();
             Some(Broken::Property { name: property.name().to_string(), observed })
+        });
+        properties.or_else(|| {
+            let mut monitors = self.model.monitors().iter().zip(&self.monitors);
+            let (monitor, state) = monitors.find(|(monitor, state)| !monitor.holds(state))?;
+            Some(Broken::History { name: monitor.name().to_string(), heard: format!("{state:?}") })
         })
     }
 
     /// Can nothing happen any more? Tries every transition with every set of messages of a fitting size.
     pub fn ended(&self) -> bool {
-        self.model.ids().all(|process| {
+        let alive = |process: &ProcessId| !self.pasts[process.index()].crashed;
+        self.model.ids().filter(alive).all(|process| {
             let count = self.model.process(process).transitions().len();
-            (0..count).all(|transition| !self.some_subset_accepted(process, transition))
+            !self.world_may_step(process)
+                && (0..count).all(|transition| !self.some_subset_accepted(process, transition))
         })
     }
 
+    /// Can something happen to a process that is no transition?
+    fn world_may_step(&self, process: ProcessId) -> bool {
+        let (world, past) = (self.model.world(), self.pasts[process.index()]);
+        let local = &self.locals[process.index()];
+        let messages = world.delivery.in_steps()
+            || usize::from(past.losses) < world.losses
+            || usize::from(past.duplications) < world.duplications;
+        messages && !self.inboxes[process.index()].way(world).is_empty()
+            || past.restarts < self.model.exposure(process).restarts
+                && self.model.restarted(process, local).is_ok_and(|state| state != *local)
+    }
+
     fn some_subset_accepted(&self, process: ProcessId, transition: usize) -> bool {
-        let inbox: Vec<&Envelope> =
-            self.inboxes[process.index()].iter().map(|letter| &letter.envelope).collect();
-        let accepted = |consumed: &[&Envelope]| {
-            // A guard that panics counts as a step: the run could go on, into the panic.
-            self.model.accepts(process, transition, &self.locals[process.index()], consumed).unwrap_or(true)
+        let inbox = &self.inboxes[process.index()];
+        let waiting = (0..inbox.waiting.len())
+            .filter(|position| inbox.is_open(self.model.world().channel, *position))
+            .map(|position| (Some(position), &inbox.waiting[position].envelope));
+        let forged = self.model.forgeable(process).iter().map(|envelope| (None, envelope));
+        let on_offer: Vec<OnOffer<'_>> = waiting.chain(forged).collect();
+        let accepted = |chosen: &[OnOffer<'_>]| {
+            let positions: Vec<usize> = chosen.iter().filter_map(|(position, _)| *position).collect();
+            let consumed: Vec<&Envelope> = chosen.iter().map(|(_, envelope)| *envelope).collect();
+            let local = &self.locals[process.index()];
+            if !self.may_consume(process, &positions) {
+                return false;
+            }
+            match self.model.accepts(process, transition, local, &consumed) {
+                Ok(accepted) => {
+                    accepted && self.some_outcome_fits(process, transition, &positions, &consumed)
+                }
+                // A guard that panics counts as a step: the run could go on, into the panic.
+                Err(_) => true,
+            }
         };
-        if inbox.iter().any(|message| accepted(&[message])) {
+        if on_offer.iter().any(|message| accepted(&[*message])) {
             return true;
         }
         match self.model.process(process).transitions()[transition].trigger() {
             Trigger::Internal => accepted(&[]),
             Trigger::Message(_) => false,
             Trigger::Quorum(QuorumSystem::Size { members, size }) => {
-                some_choice(&from(members, &inbox), *size, &mut Vec::new(), &accepted)
+                some_choice(&from(members, &on_offer), *size, &mut Vec::new(), &accepted)
             }
-            Trigger::Quorum(QuorumSystem::Listed(quorums)) => quorums
-                .iter()
-                .any(|quorum| some_choice(&from(quorum, &inbox), quorum.len(), &mut Vec::new(), &accepted)),
+            Trigger::Quorum(QuorumSystem::Listed(quorums)) => quorums.iter().any(|quorum| {
+                some_choice(&from(quorum, &on_offer), quorum.len(), &mut Vec::new(), &accepted)
+            }),
         }
+    }
+
+    /// Is there room for what some outcome of a transition sends?
+    fn some_outcome_fits(
+        &self,
+        process: ProcessId,
+        transition: usize,
+        positions: &[usize],
+        consumed: &[&Envelope],
+    ) -> bool {
+        let world = self.model.world();
+        if !matches!(world.channel, Channel::Blocking(_)) {
+            return true;
+        }
+        let fits = |outcome: Result<Outcome, Panicked>| {
+            let mut inboxes = self.inboxes.clone();
+            inboxes[process.index()].consume(world.channel, positions);
+            outcome.map_or(true, |outcome| {
+                outcome.sends.into_iter().all(|Sending { to, body }| {
+                    let envelope = Envelope { from: process, body };
+                    let origin = Origin { step: self.trace.steps.len(), send: 0 };
+                    self.model.forgeable(to).contains(&envelope)
+                        || inboxes[to.index()].arrive(world, Sealed { origin, envelope })
+                })
+            })
+        };
+        let outcomes = self.model.run(process, transition, &self.locals[process.index()], consumed);
+        outcomes.into_iter().any(fits)
     }
 }
 
+/// A message that can be consumed: its position in the inbox, none if it is forged.
+type OnOffer<'a> = (Option<usize>, &'a Envelope);
+
 /// The messages from these senders.
-fn from<'a>(senders: &[ProcessId], messages: &[&'a Envelope]) -> Vec<&'a Envelope> {
-    messages.iter().filter(|message| senders.contains(&message.from)).copied().collect()
+fn from<'a>(senders: &[ProcessId], messages: &[OnOffer<'a>]) -> Vec<OnOffer<'a>> {
+    messages.iter().filter(|(_, message)| senders.contains(&message.from)).copied().collect()
 }
 
 /// Is some choice of so many more messages, from distinct senders, accepted?
 fn some_choice<'a>(
-    rest: &[&'a Envelope],
+    rest: &[OnOffer<'a>],
     wanted: usize,
-    chosen: &mut Vec<&'a Envelope>,
-    accepted: &impl Fn(&[&Envelope]) -> bool,
+    chosen: &mut Vec<OnOffer<'a>>,
+    accepted: &impl Fn(&[OnOffer<'_>]) -> bool,
 ) -> bool {
     if wanted == 0 {
         return accepted(chosen);
     }
     (0..rest.len()).take_while(|at| rest.len() - at >= wanted).any(|at| {
-        if chosen.iter().any(|other| other.from == rest[at].from) {
+        if chosen.iter().any(|(_, other)| other.from == rest[at].1.from) {
             return false;
         }
         chosen.push(rest[at]);

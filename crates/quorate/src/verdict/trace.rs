@@ -3,19 +3,33 @@
 //! A trace refers to a consumed message by where it was sent, so it can be replayed without reading the
 //! user's types back from text; the texts are there for people, and to notice a foreign file.
 
-use crate::protocol::{Choice, Envelope, ProcessId};
+use crate::protocol::{Choice, Envelope, ProcessId, Sending};
+use crate::world::StepKind;
 
 /// One step, as an engine finds it.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct ScheduledStep {
-    /// Who steps.
+    /// Whose step.
     pub process: ProcessId,
-    /// Which transition, by its position in the role.
+    /// What kind of step.
+    pub kind: StepKind,
+    /// Which transition, by its position in the role, if it is one.
     pub transition: usize,
-    /// What it consumes.
-    pub consumed: Vec<Envelope>,
+    /// The messages that it takes.
+    pub consumed: Vec<Taken>,
     /// How it chooses.
     pub choices: Vec<usize>,
+    /// If the process crashes: what it still sends.
+    pub sent: Vec<Sending>,
+}
+
+/// A message that a step takes.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Taken {
+    /// The message.
+    pub envelope: Envelope,
+    /// How many equal messages, on their way to the same process, are before it.
+    pub nth: usize,
 }
 
 /// The steps of a run, in order.
@@ -37,8 +51,8 @@ pub struct Consumed {
     pub from: ProcessId,
     /// What it says, as `Debug` prints it.
     pub message: String,
-    /// Where it was sent.
-    pub origin: Origin,
+    /// Where it was sent; nowhere if it can be forged at any time.
+    pub origin: Option<Origin>,
 }
 
 /// A message that a step sent.
@@ -55,7 +69,9 @@ pub struct Sent {
 pub struct TraceStep {
     /// Who steps.
     pub process: ProcessId,
-    /// The transition's name.
+    /// What kind of step.
+    pub kind: StepKind,
+    /// The transition's name; the name of the kind if it is none.
     pub transition: String,
     /// What it consumed.
     pub consumed: Vec<Consumed>,
@@ -63,6 +79,8 @@ pub struct TraceStep {
     pub choices: Vec<Choice>,
     /// What it sent.
     pub sent: Vec<Sent>,
+    /// If the process crashed: the positions, among all that it would have sent, of what it did not send.
+    pub unsent: Vec<usize>,
     /// What it emitted, as `Debug` prints it.
     pub events: Vec<String>,
     /// The local state afterwards, as `Debug` prints it; unchanged if the step panicked.

@@ -20,7 +20,7 @@ mod svg;
 use std::fmt;
 
 use self::canvas::{Line, Style};
-use self::debug_text::{columns, cut, fit};
+use self::debug_text::{Tree, columns, cut, fit};
 use self::lanes::Layout;
 use self::story::{Story, enumerate_names};
 pub use self::svg::svg;
@@ -116,7 +116,7 @@ impl<'t> Diagram<'t> {
             lines.push(line);
         };
         match self.broken {
-            Broken::Property { name, .. } => {
+            Broken::Property { name, .. } | Broken::History { name, .. } => {
                 let after = self.trace.steps.len();
                 let when =
                     if after == 0 { "at the start".to_string() } else { format!("after step {after}") };
@@ -126,6 +126,12 @@ impl<'t> Diagram<'t> {
                 let name = self.trace.processes.get(process.index()).map_or("?", String::as_str);
                 say(&format!("✗ {name} panics in {transition}: {message}"), Style::Bad);
             }
+        }
+        if let Broken::History { heard, .. } = self.broken {
+            say(
+                &fit("  the monitor: ", &Tree::read(heard, &self.trace.processes), "", self.width - 1),
+                Style::Bad,
+            );
         }
         let who =
             |lanes: &[usize]| enumerate_names(lanes.iter().map(|&lane| story.lanes[lane].name.as_str()));

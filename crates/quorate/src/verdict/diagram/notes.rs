@@ -3,6 +3,7 @@
 use super::canvas::{Line, Style};
 use super::debug_text::{Tree, columns, cut, fit, fit_whole};
 use super::story::{Arrival, Moment, Sending, Story, enumerate_names};
+use crate::world::StepKind;
 
 /// How far the lines below the first are moved to the right.
 const INDENT: usize = 2;
@@ -40,7 +41,11 @@ pub(super) fn notes(story: &Story<'_>, moment: &Moment<'_>, width: usize, tell_o
     }
     if let Some(panic) = moment.panic {
         lines.push(indented(&cut(&format!("✗ panics: {panic}"), inner), Style::Bad));
-    } else if moment.changes.is_empty() && moment.sendings.is_empty() && moment.events.is_empty() {
+    } else if moment.kind == StepKind::Transition
+        && moment.changes.is_empty()
+        && moment.sendings.is_empty()
+        && moment.events.is_empty()
+    {
         lines.push(indented("nothing changes", Style::Faint));
     }
     lines
@@ -67,11 +72,17 @@ fn sending_text(sending: &Sending, width: usize) -> String {
 fn title(story: &Story<'_>, moment: &Moment<'_>, width: usize) -> Line {
     let mut title = Line::default();
     let name = cut(&story.lanes[moment.lane].name, width / 2);
-    let transition = cut(moment.transition, width.saturating_sub(columns(&name) + 1));
+    let happens = match moment.kind {
+        StepKind::Transition => moment.transition.to_string(),
+        StepKind::Crash => format!("{} ✗ crashes", moment.transition),
+        StepKind::Restart => "restarts".to_string(),
+        other => other.name().to_string(),
+    };
+    let happens = cut(&happens, width.saturating_sub(columns(&name) + 1));
     let style = if moment.panic.is_some() { Style::Bad } else { Style::StrongLane(moment.lane) };
     title.add(&name, style);
     title.add(" ", Style::Normal);
-    title.add(&transition, Style::Strong);
+    title.add(&happens, if moment.kind.is_fault() { Style::Bad } else { Style::Strong });
     title
 }
 

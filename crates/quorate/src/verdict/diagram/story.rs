@@ -10,6 +10,7 @@ use super::debug_text::Tree;
 use crate::protocol::ProcessId;
 use crate::verdict::replay::Broken;
 use crate::verdict::trace::{Origin, Sent, Trace, TraceStep};
+use crate::world::StepKind;
 
 /// A process that is shown.
 pub(super) struct Lane {
@@ -22,6 +23,7 @@ pub(super) struct Moment<'t> {
     /// From 1, as people count.
     pub(super) number: usize,
     pub(super) lane: usize,
+    pub(super) kind: StepKind,
     pub(super) transition: &'t str,
     pub(super) arrivals: Vec<Arrival>,
     /// What was chosen, where there was more than one alternative.
@@ -36,7 +38,7 @@ pub(super) struct Moment<'t> {
 pub(super) struct Arrival {
     pub(super) message: Tree,
     pub(super) from: usize,
-    /// The number of the step that sent it.
+    /// The number of the step that sent it; of the step itself if it is forged.
     pub(super) sent_in: usize,
 }
 
@@ -66,7 +68,7 @@ impl<'t> Story<'t> {
     pub(super) fn of(trace: &'t Trace, broken: &'t Broken) -> Self {
         let observations: &[(ProcessId, String)] = match broken {
             Broken::Property { observed, .. } => observed,
-            Broken::Panic { .. } => &[],
+            Broken::History { .. } | Broken::Panic { .. } => &[],
         };
         let stepping = trace.steps.iter().map(|step| step.process);
         let senders = trace.steps.iter().flat_map(|step| step.consumed.iter().map(|consumed| consumed.from));
@@ -92,7 +94,7 @@ impl<'t> Story<'t> {
         let received: BTreeSet<Origin> = trace
             .steps
             .iter()
-            .flat_map(|step| step.consumed.iter().map(|consumed| consumed.origin))
+            .flat_map(|step| step.consumed.iter().filter_map(|consumed| consumed.origin))
             .collect();
         let read = |text: &String| Tree::read(text, &trace.processes);
         let mut states: Vec<Tree> = trace.initial.iter().map(read).collect();
@@ -103,11 +105,12 @@ impl<'t> Story<'t> {
             let arrivals = step.consumed.iter().map(|consumed| Arrival {
                 message: read(&consumed.message),
                 from: self.lane(consumed.from),
-                sent_in: consumed.origin.step + 1,
+                sent_in: consumed.origin.map_or(at, |origin| origin.step) + 1,
             });
             self.moments.push(Moment {
                 number: at + 1,
                 lane: self.lane(step.process),
+                kind: step.kind,
                 transition: &step.transition,
                 arrivals: arrivals.collect(),
                 choices: step

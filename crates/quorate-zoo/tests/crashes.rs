@@ -1,0 +1,34 @@
+//! Crashes as steps and crashes that need none reach the same system states (Saissi et al.; ALGORITHMS 1, test A2).
+
+use quorate::engine::{Search, explore};
+use quorate::verdict::{Report, Verdict};
+use quorate::world::{CrashSends, Crashes, World};
+
+fn check(protocol: &str, settings: &[(&str, &str)], world: World) -> Report {
+    let protocols = quorate_zoo::protocols();
+    let protocol = protocols.iter().find(|known| known.name() == protocol).expect("a protocol of the zoo");
+    let arguments = protocol.arguments(settings.iter().copied(), None).expect("arguments that it takes");
+    let model = protocol.instance(&arguments).expect("a system").in_world(world).expect("a world that fits");
+    explore(&model, &Search { count_system_states: true, ..Search::default() }, &mut ())
+}
+
+fn explicit(role: &str, prone: usize, sends: CrashSends) -> World {
+    World { crashes: Crashes::Explicit { prone: vec![(role.to_string(), prone)], sends }, ..World::default() }
+}
+
+#[test]
+fn paxos_with_crashes_as_steps() {
+    let stale = [("stale", "keep")];
+    let implicit = check("paxos", &stale, World::default());
+    assert_eq!(implicit.coverage.states, 8649);
+    for (sends, counts) in
+        [(CrashSends::All, [17_198, 34_205, 68_042]), (CrashSends::Some, [21_215, 51_033, 121_995])]
+    {
+        for (prone, states) in (1..).zip(counts) {
+            let report = check("paxos", &stale, explicit("acceptor", prone, sends));
+            assert!(matches!(report.verdict, Verdict::Holds));
+            assert_eq!(report.coverage.states, states, "{sends:?}, {prone} crash-prone");
+            assert_eq!(report.system_states, implicit.system_states, "{sends:?}, {prone} crash-prone");
+        }
+    }
+}

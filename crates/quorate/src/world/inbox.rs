@@ -1,0 +1,159 @@
+//! The messages on their way to one process, as the channel keeps them.
+
+use super::{Channel, Delivery, World};
+use crate::protocol::ProcessId;
+
+/// What an inbox must know of a message.
+pub(crate) trait Letter: Clone {
+    /// Do both say the same, and come from the same sender?
+    fn same(&self, other: &Self) -> bool;
+    /// Who sent it.
+    fn from(&self) -> ProcessId;
+}
+
+/// What was sent to a process and has not been consumed.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+pub(crate) struct Inbox<T> {
+    /// Not delivered yet, where delivery is a step.
+    pub(crate) travelling: Vec<T>,
+    /// Ready to be consumed.
+    pub(crate) waiting: Vec<T>,
+}
+
+impl<T> Default for Inbox<T> {
+    fn default() -> Self {
+        Inbox { travelling: Vec::new(), waiting: Vec::new() }
+    }
+}
+
+impl<T: Letter> Inbox<T> {
+    /// A message is sent to the process. `false` if there is no room for it.
+    #[must_use]
+    pub(crate) fn arrive(&mut self, world: &World, letter: T) -> bool {
+        let letters = if world.delivery.in_steps() { &mut self.travelling } else { &mut self.waiting };
+        put(letters, world.channel, letter)
+    }
+
+    /// The messages that may be delivered, lost or doubled, equal ones once where it makes no difference.
+    pub(crate) fn on_their_way(&self, world: &World) -> Vec<usize> {
+        let letters = self.way(world);
+        match world.channel {
+            Channel::Bag | Channel::Set | Channel::Duplicating | Channel::Blocking(_) => distinct(letters),
+            _ => (0..letters.len()).collect(),
+        }
+    }
+
+    /// Where messages are that may be delivered, lost or doubled.
+    pub(crate) fn way(&self, world: &World) -> &[T] {
+        if world.delivery.in_steps() { &self.travelling } else { &self.waiting }
+    }
+
+    fn way_mut(&mut self, world: &World) -> &mut Vec<T> {
+        if world.delivery.in_steps() { &mut self.travelling } else { &mut self.waiting }
+    }
+
+    /// A message is delivered.
+    pub(crate) fn deliver(&mut self, world: &World, position: usize) {
+        let letter = self.travelling.remove(position);
+        let room = put(&mut self.waiting, world.channel, letter);
+        assert!(room, "delivery is a step only for channels without bounds");
+    }
+
+    /// A message is lost.
+    pub(crate) fn lose(&mut self, world: &World, position: usize) {
+        self.way_mut(world).remove(position);
+    }
+
+    /// A message is doubled: the copy follows it.
+    pub(crate) fn double(&mut self, world: &World, position: usize) {
+        let letters = self.way_mut(world);
+        letters.insert(position, letters[position].clone());
+    }
+
+    /// The positions of messages that a step may consume, equal ones once where it makes no difference.
+    pub(crate) fn offers(&self, channel: Channel) -> Vec<usize> {
+        match channel {
+            Channel::Bag
+            | Channel::Set
+            | Channel::Duplicating
+            | Channel::Blocking(_)
+            | Channel::Overwriting(_) => distinct(&self.waiting),
+            Channel::Fifo | Channel::Mailbox | Channel::LossyFifo | Channel::LossyMailbox => {
+                (0..self.waiting.len()).filter(|at| self.is_open(channel, *at)).collect()
+            }
+        }
+    }
+
+    /// May the message at a position be consumed at all?
+    pub(crate) fn is_open(&self, channel: Channel, position: usize) -> bool {
+        let from = self.waiting[position].from();
+        channel != Channel::Fifo || self.waiting[..position].iter().all(|earlier| earlier.from() != from)
+    }
+
+    /// May messages at these positions, which are on offer, be consumed in one step?
+    pub(crate) fn allows(&self, world: &World, positions: &[usize]) -> bool {
+        match (world.delivery, world.channel) {
+            (Delivery::InStepsConsumingAll, _) => positions.len() == self.waiting.len(),
+            (_, Channel::Mailbox) => positions.iter().all(|position| *position < positions.len()),
+            _ => true,
+        }
+    }
+
+    /// Consumes messages. What is skipped in a lossy channel is gone as well; says how many those are.
+    pub(crate) fn consume(&mut self, channel: Channel, positions: &[usize]) -> usize {
+        let waiting = &self.waiting;
+        let skipped_by = |at: usize, taken: usize| match channel {
+            Channel::LossyFifo => at < taken && waiting[at].from() == waiting[taken].from(),
+            Channel::LossyMailbox => at < taken,
+            _ => false,
+        };
+        let gone = |at: usize| {
+            channel != Channel::Duplicating
+                && (positions.contains(&at) || positions.iter().any(|taken| skipped_by(at, *taken)))
+        };
+        let kept: Vec<T> = (0..waiting.len()).filter(|at| !gone(*at)).map(|at| waiting[at].clone()).collect();
+        let skipped = waiting.len() - kept.len();
+        self.waiting = kept;
+        skipped.saturating_sub(positions.len())
+    }
+}
+
+impl<T: Letter + Ord> Inbox<T> {
+    /// Forgets all order but what the channel keeps, so that equal inboxes are equal values.
+    pub(crate) fn normalise(&mut self, channel: Channel) {
+        for letters in [&mut self.travelling, &mut self.waiting] {
+            match channel {
+                Channel::Bag | Channel::Set | Channel::Duplicating | Channel::Blocking(_) => {
+                    letters.sort_unstable()
+                }
+                Channel::Fifo | Channel::LossyFifo | Channel::Overwriting(_) => {
+                    letters.sort_by_key(Letter::from)
+                }
+                Channel::Mailbox | Channel::LossyMailbox => {}
+            }
+        }
+    }
+}
+
+fn put<T: Letter>(letters: &mut Vec<T>, channel: Channel, letter: T) -> bool {
+    let of_sender = |letters: &[T]| letters.iter().filter(|other| other.from() == letter.from()).count();
+    match channel {
+        Channel::Set | Channel::Duplicating if letters.iter().any(|other| other.same(&letter)) => {
+            return true;
+        }
+        Channel::Blocking(size) if of_sender(letters) >= size => return false,
+        Channel::Overwriting(size) if of_sender(letters) >= size => {
+            let oldest = letters.iter().position(|other| other.from() == letter.from());
+            oldest.map(|oldest| letters.remove(oldest));
+        }
+        _ => {}
+    }
+    letters.push(letter);
+    true
+}
+
+/// The first of each kind of equal messages.
+fn distinct<T: Letter>(letters: &[T]) -> Vec<usize> {
+    let first = |at: &usize| letters[..*at].iter().all(|earlier| !earlier.same(&letters[*at]));
+    (0..letters.len()).filter(first).collect()
+}
