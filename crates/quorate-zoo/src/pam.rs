@@ -15,6 +15,7 @@
 use std::collections::BTreeSet;
 
 use quorate::protocol::Arguments;
+use quorate::world::World;
 use quorate::{Outbox, Protocol, Quorum, Received, Role, RoleName, System, Transitions, observe, some_of};
 
 const NODES: RoleName = RoleName::new("node");
@@ -96,6 +97,14 @@ impl Role for Node {
         t.message("passed")
             .of(|n, m| matches!(m, Msg::Passed { decree } if !n.passed.contains(decree)))
             .run(Self::learn);
+    }
+
+    fn restarted(&self) -> Self {
+        if self.setting.bug == Some(Bug::LostState) {
+            Node::new(self.index, self.setting)
+        } else {
+            Node { phase: Phase::Following, ..self.clone() }
+        }
     }
 }
 
@@ -185,9 +194,10 @@ pub(crate) fn protocol() -> Protocol {
             "how many ballots there are; node i has ballot i+1 and every n-th after it",
         )
         .choice("learners", ["leader", "all"], "who hears that a decree has passed: its leader, or all nodes")
-        .bug(
+        .bug_in(
+            World { restarts: vec![(NODES.name().to_string(), 1)], ..World::default() },
             "lost-state",
-            "a node that restarts has lost what it promised and accepted: needs --restart node=1",
+            "a node that restarts has lost what it promised and accepted: each restarts once, as by --restart node=1",
         )
         .bug("first-value", "a leader votes for the first value it is told of, not for the highest-numbered")
 }
