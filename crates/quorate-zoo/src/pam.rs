@@ -8,8 +8,9 @@
 //! Differs: a node is its own first voter, at once and without a message. A leader that promises a higher
 //! ballot steps down, even if the other nodes alone are a majority. Messages that come too late are left in
 //! the inbox. Of *n* nodes, node *i* proposes decree *i* + 1, with its ballots *i* + 1, *i* + 1 + *n*, …
-//! Known: what is on disk is what was promised, what was accepted and what has passed; who leads is not.
-//! The bug `first-value` takes three ballots, `lost-state` two and a restart.
+//! Known: with leaders as the only learners, *b* ballots of 3 nodes have 37^b states, and 57^b if nodes
+//! restart: that late messages stay makes the state of a ballot independent of the others'. The bug
+//! `first-value` takes three ballots, `lost-state` two and a restart.
 //! Held by: `tests/pam_generals.rs`.
 
 use std::collections::BTreeSet;
@@ -65,6 +66,8 @@ struct Setting {
 struct Node {
     index: usize,
     phase: Phase,
+    /// Its own last ballot.
+    own: Ballot,
     promised: Ballot,
     accepted: Option<Accepted>,
     passed: BTreeSet<Decree>,
@@ -99,28 +102,39 @@ impl Role for Node {
             .run(Self::learn);
     }
 
+    /// On disk are the last ballot of its own, its vote and what it knows to have passed.
     fn restarted(&self) -> Self {
+        let kept = Node { phase: Phase::Following, ..self.clone() };
         if self.setting.bug == Some(Bug::LostState) {
-            Node::new(self.index, self.setting)
+            Node { promised: 0, accepted: None, ..kept }
         } else {
-            Node { phase: Phase::Following, ..self.clone() }
+            kept
         }
     }
 }
 
 impl Node {
     fn new(index: usize, setting: Setting) -> Self {
-        Node { index, phase: Phase::Following, promised: 0, accepted: None, passed: BTreeSet::new(), setting }
+        Node {
+            index,
+            phase: Phase::Following,
+            own: 0,
+            promised: 0,
+            accepted: None,
+            passed: BTreeSet::new(),
+            setting,
+        }
     }
 
     fn may_propose(&self) -> bool {
         self.phase == Phase::Following && self.passed.is_empty() && self.next_ballot() <= self.setting.ballots
     }
 
-    /// The lowest ballot of its own above all that it has promised.
+    /// The lowest ballot of its own that is new, and above all that it has promised.
     fn next_ballot(&self) -> Ballot {
         let (first, nodes) = (self.index + 1, self.setting.nodes);
-        if self.promised < first { first } else { first + ((self.promised - first) / nodes + 1) * nodes }
+        let last = self.promised.max(self.own);
+        if last < first { first } else { first + ((last - first) / nodes + 1) * nodes }
     }
 
     /// Sends to every other node.
@@ -135,7 +149,8 @@ impl Node {
 
     fn propose(&mut self, out: &mut Outbox<Msg>) {
         self.phase = Phase::Preparing;
-        self.promised = self.next_ballot();
+        self.own = self.next_ballot();
+        self.promised = self.own;
         Self::tell(&Msg::Prepare { ballot: self.promised }, out);
     }
 

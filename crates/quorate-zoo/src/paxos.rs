@@ -8,7 +8,7 @@
 //! messages 131,022 and 648,709; (2,3) keeping stale messages 8,649 and 20,049.
 //! That two acceptors never accept different values is not a property of Paxos: `--property
 //! chosen-is-accepted` is the erroneous property of Bokor et al., FORTE 2010, Table 1, and is violated.
-//! Held by: tests/counts.rs, tests/pam_generals.rs.
+//! Held by: tests/counts.rs, `tests/pam_generals.rs`.
 
 mod leaders;
 
@@ -209,7 +209,7 @@ impl Acceptor {
         let accepted = self.accepted;
         match *read {
             Msg::ReadFor { leader, ballot, value } => {
-                out.send(leader, Msg::ReplyTo { ballot, value, accepted })
+                out.send(leader, Msg::ReplyTo { ballot, value, accepted });
             }
             _ => out.send(read.from, Msg::Reply { ballot: promised, accepted }),
         }

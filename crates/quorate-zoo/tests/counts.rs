@@ -107,7 +107,7 @@ fn dining_philosophers() {
 }
 
 /// Every planted bug: what it breaks with the default parameters, and in how many steps at least.
-const BUGS: [(&str, &str, &str, usize); 13] = [
+const BUGS: [(&str, &str, &str, usize); 17] = [
     ("paxos", "always-accept", "agreement", 14),
     ("paxos", "learner-ignores-value", "agreement", 14),
     ("paxos", "first-reply", "agreement", 14),
@@ -121,6 +121,10 @@ const BUGS: [(&str, &str, &str, usize); 13] = [
     ("accumulator", "checkpoint-stops-forwarding", "sums agree", 5),
     ("dining-philosophers", "all-left-first", "everybody has eaten", 9),
     ("dining-philosophers", "forgetful-fork", "no two neighbours eat", 10),
+    ("byzantine-generals", "one-round-short", "IC1: loyal lieutenants agree", 3),
+    ("byzantine-generals", "any-attack", "IC2: a loyal commander is obeyed", 6),
+    ("pam", "lost-state", "agreement", 11),
+    ("pam", "first-value", "agreement", 13),
 ];
 
 #[test]
@@ -155,7 +159,16 @@ fn the_list_of_bugs_is_complete_and_every_protocol_has_one() {
 #[test]
 fn the_zoo_lists_its_protocols_in_order() {
     let names: Vec<&str> = quorate_zoo::protocols().iter().map(Protocol::name).collect();
-    assert_eq!(names, ["paxos", "tree", "two-phase-commit", "accumulator", "dining-philosophers"]);
+    let known = [
+        "paxos",
+        "tree",
+        "two-phase-commit",
+        "accumulator",
+        "dining-philosophers",
+        "byzantine-generals",
+        "pam",
+    ];
+    assert_eq!(names, known);
 }
 
 #[track_caller]
