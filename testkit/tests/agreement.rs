@@ -147,7 +147,7 @@ fn one_seed_in_detail() {
 #[test]
 fn the_zoo_and_its_bugs() {
     for protocol in quorate_zoo::protocols() {
-        // In a world of its own a bug has more states than the naive checker can visit.
+        // The naive checker knows no worlds, and in its own a bug has more states than it could visit.
         let bugs = protocol.bugs().iter().filter(|bug| bug.world == World::default());
         let bugs = bugs.map(|bug| Some(bug.name));
         for bug in std::iter::once(None).chain(bugs) {
