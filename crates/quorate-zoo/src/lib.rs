@@ -4,8 +4,10 @@
 use quorate::Protocol;
 
 mod accumulator;
+mod byzantine_generals;
 mod dining_philosophers;
 mod echo_multicast;
+mod pam;
 mod paxos;
 mod regular_storage;
 mod tree;
@@ -21,5 +23,7 @@ pub fn protocols() -> Vec<Protocol> {
         dining_philosophers::protocol(),
         echo_multicast::protocol(),
         regular_storage::protocol(),
+        byzantine_generals::protocol(),
+        pam::protocol(),
     ]
 }
