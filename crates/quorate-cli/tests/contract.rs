@@ -187,7 +187,7 @@ fn people_read_the_verdict_the_picture_and_the_figures() {
     assert_eq!(holds.code, 0);
     let page = holds.stdout;
     assert!(page.starts_with("holds: agreement\npaxos --proposers 2 --acceptors 3 --learners 1 "), "{page}");
-    assert!(page.contains("\n  states            27,410\n  transitions       94,055\n"), "{page}");
+    assert!(page.contains("\n  states             27,410\n  transitions        94,055\n"), "{page}");
     assert!(page.contains(" states/s on 1 thread\n"), "{page}");
 
     let violated = run(&["check", "paxos", "--bug", "first-reply"]).stdout;

@@ -76,7 +76,7 @@ fn people_read_both_sides_and_follow_the_rows() {
     for shown in [
         "absolute counts cannot be reproduced, verdicts and ratios can.\n",
         "\nPaxos (6 processes): safety\n",
-        "  explicit, 3 crashes  11,843,034  21.57     83h  OK       │   68,042   7.87  ",
+        "  explicit, 3 crashes  11,843,034  21.57     83h  OK       │  68,042   7.87  ",
         "\n7 rows: 7 with the published verdict, 0 with another\n",
     ] {
         assert!(ran.stdout.contains(shown), "{shown} in {}", ran.stdout);

@@ -40,6 +40,7 @@ pub(super) fn table() -> Table {
             "Ratios are to the states of the implicit model.",
         ],
         figures: vec!["states"],
+        options: "--reduce none",
         groups: vec![
             group(
                 "Paxos (6 processes): safety",

@@ -44,6 +44,7 @@ pub(super) fn table() -> Table {
             "Ratios are to the states of M, for the symmetric rows to those of M symm.",
         ],
         figures: vec!["states", "transitions"],
+        options: "--reduce none",
         groups: vec![
             Group {
                 name: "Paxos, 2 leaders, 3 acceptors: safety",

@@ -38,6 +38,8 @@ pub struct Table {
     pub notes: Vec<&'static str>,
     /// Which figures it has, as the fields of the answer of `check --json` are called. Ratios are of the first.
     pub figures: Vec<&'static str>,
+    /// The words with which the command line of every row ends.
+    pub options: &'static str,
     /// Its rows, those together that are compared with each other.
     pub groups: Vec<Group>,
 }
@@ -243,7 +245,7 @@ pub(super) fn run(
         )));
     }
     heed_interrupts();
-    let lines = search(protocols, &rows, root, matches)?;
+    let lines = search(protocols, table, &rows, root, matches)?;
     let page = if matches.get_flag("json") {
         super::json_line(&TableAnswer::new(table, &lines))?
     } else {
@@ -261,6 +263,7 @@ fn title(group: &Group, row: &Row) -> String {
 /// Runs the rows, one after the other.
 fn search<'t>(
     protocols: &[Protocol],
+    table: &Table,
     rows: &[(&'t Group, &'t Row)],
     root: &Command,
     matches: &ArgMatches,
@@ -277,12 +280,17 @@ fn search<'t>(
                 if !matches.get_flag("quiet") {
                     output::note(&format!("row {} of {}: {}", at + 1, rows.len(), title(group, row)));
                 }
-                check(protocols, words, root, matches)?
+                check(protocols, &whole(words, table), root, matches)?
             }
         };
         lines.push(Line { group, row, outcome });
     }
     Ok(lines)
+}
+
+/// The words after `check`.
+fn whole(words: &str, table: &Table) -> String {
+    format!("{words} {}", table.options).trim_end().to_string()
 }
 
 /// Runs one row, with the limits of the table.
@@ -330,7 +338,7 @@ struct RowAnswer {
     group: &'static str,
     row: &'static str,
     /// The words after `check`, if it can be run.
-    check: Option<&'static str>,
+    check: Option<String>,
     /// The row that its ratios are to.
     over: Option<&'static str>,
     published: Side,
@@ -358,7 +366,7 @@ impl<'t> TableAnswer<'t> {
                 group: line.group.name,
                 row: line.row.name,
                 check: match line.row.here {
-                    Here::Check(words) => Some(words),
+                    Here::Check(words) => Some(whole(words, table)),
                     Here::Needs(_) => None,
                 },
                 over: line.row.over,
@@ -422,6 +430,7 @@ mod tests {
             source: "nowhere",
             notes: Vec::new(),
             figures: vec!["states"],
+            options: "--threads 1",
             groups: vec![Group { name: "counting", verdict: Expected::Holds, rows }],
         }
     }
@@ -444,7 +453,7 @@ mod tests {
         let matches = command("quorate", std::slice::from_ref(&table)).try_get_matches_from(line);
         let rows: Vec<(&Group, &Row)> =
             table.groups.iter().flat_map(|group| group.rows.iter().map(move |row| (group, row))).collect();
-        let lines = search(&protocols, &rows, &root, &matches.expect("matches")).expect("lines");
+        let lines = search(&protocols, &table, &rows, &root, &matches.expect("matches")).expect("lines");
         see(&table, &lines);
     }
 
@@ -453,9 +462,9 @@ mod tests {
         with_lines(&["--states-max", "500"], |table, lines| {
             let page = page::page(table, lines);
             for shown in [
-                "  one          10         1 m  OK       │   10         ",
-                "  two          40   4.00  1 m  OK       │  100  10.00  ",
-                "  limited      50   5.00  1 m  OK       │ >",
+                "\n  one          10          1 m  OK       │     10          ",
+                "\n  two          40   4.00   1 m  OK       │    100   10.00  ",
+                "\n  limited      50   5.00   1 m  OK       │   >500  >50.00  ",
                 "out of states\n",
                 "needs a miracle\n",
                 "violated, DIFFERS",
@@ -476,7 +485,10 @@ mod tests {
             let json = serde_json::to_value(TableAnswer::new(table, lines)).expect("JSON");
             let (two, limited, wrong) = (&json["rows"][1], &json["rows"][2], &json["rows"][4]);
             assert_eq!((&two["published"]["ratio"], &two["here"]["ratio"]), (&4.0.into(), &10.0.into()));
-            assert_eq!((&two["check"], &two["agrees"]), (&"counter --counters 2".into(), &true.into()));
+            assert_eq!(
+                (&two["check"], &two["agrees"]),
+                (&"counter --counters 2 --threads 1".into(), &true.into())
+            );
             assert_eq!((&limited["here"]["ratio"], &limited["agrees"]), (&Value::Null, &Value::Null));
             assert_eq!((&wrong["here"]["result"], &wrong["agrees"]), (&"violated".into(), &false.into()));
         });

@@ -92,6 +92,9 @@ pub(super) fn violated(instance: &str, trace: &Trace, broken: &Broken, paint: Pa
 /// With fewer states than this, the memory of the program itself hides what a state takes.
 const STATES_TELLING: u64 = 100_000;
 
+/// Wide enough for most times and sizes, so that what a machine takes does not move what is the same everywhere.
+const VALUE_WIDTH: usize = 8;
+
 /// The figures of a search, numbers to the right, what they come to beside them.
 fn figures(model: &Model, report: &Report, spent: Duration) -> String {
     let coverage = &report.coverage;
@@ -129,7 +132,7 @@ fn figures(model: &Model, report: &Report, spent: Duration) -> String {
     for (fault, fired, note) in world::rows(model, report) {
         rows.push((fault, fired.map(grouped).unwrap_or_default(), note));
     }
-    let width = rows.iter().map(|(_, value, _)| value.len()).max().unwrap_or(0);
+    let width = rows.iter().map(|(_, value, _)| value.len()).fold(VALUE_WIDTH, usize::max);
     rows.iter().fold(String::new(), |mut block, (name, value, note)| {
         _ = write!(block, "  {name:<17}{value:>width$}");
         if !note.is_empty() {
