@@ -5,13 +5,14 @@
 //! Known: TLC, SPIN, rumur and `CMurphi` agree on the counts below (states, transitions, one learner):
 //! (2,3) 27,410 and 94,055; (2,4) 196,297 and 787,452; (3,3) 7,479,449 and 37,238,397; (2,3) with single
 //! messages 131,022 and 648,709; (2,3) keeping stale messages 8,649 and 20,049.
+//! Acceptors are interchangeable, and so are learners; proposers are not, their ballots have an order.
 //! Held by: tests/counts.rs.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use quorate::protocol::Arguments;
 use quorate::{
-    Outbox, Protocol, Quorum, Received, Role, RoleName, System, Transitions, majority_of, observe,
+    Outbox, Protocol, Quorum, Received, Rename, Role, RoleName, System, Transitions, majority_of, observe,
 };
 
 const PROPOSERS: RoleName = RoleName::new("proposer");
@@ -21,13 +22,13 @@ const LEARNERS: RoleName = RoleName::new("learner");
 type Ballot = usize;
 type PaxosValue = usize;
 
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Rename)]
 struct Accepted {
     ballot: Ballot,
     value: PaxosValue,
 }
 
-#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+#[derive(Clone, PartialEq, Eq, Hash, Debug, Rename)]
 enum Msg {
     Read { ballot: Ballot },
     Reply { ballot: Ballot, accepted: Option<Accepted> },
@@ -44,6 +45,13 @@ struct Variant {
     bug: Option<Bug>,
 }
 
+impl Variant {
+    /// A quorum comes in the order of its senders: who takes the first of it tells acceptors apart.
+    fn prefers_first_sender(self) -> bool {
+        !self.single && matches!(self.bug, Some(Bug::FirstReply | Bug::LearnerIgnoresValue))
+    }
+}
+
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 enum Bug {
     AlwaysAccept,
@@ -51,14 +59,14 @@ enum Bug {
     FirstReply,
 }
 
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Rename)]
 enum Phase {
     Idle,
     Reading,
     Written,
 }
 
-#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+#[derive(Clone, PartialEq, Eq, Hash, Debug, Rename)]
 struct Proposer {
     ballot: Ballot,
     phase: Phase,
@@ -67,6 +75,7 @@ struct Proposer {
     replies: usize,
     first: Option<Accepted>,
     highest: Option<Accepted>,
+    #[rename(skip)]
     variant: Variant,
 }
 
@@ -129,10 +138,11 @@ impl Proposer {
     }
 }
 
-#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+#[derive(Clone, PartialEq, Eq, Hash, Debug, Rename)]
 struct Acceptor {
     promised: Ballot,
     accepted: Option<Accepted>,
+    #[rename(skip)]
     variant: Variant,
 }
 
@@ -177,11 +187,12 @@ impl Acceptor {
     }
 }
 
-#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+#[derive(Clone, PartialEq, Eq, Hash, Debug, Rename)]
 struct Learner {
     learnt: BTreeSet<PaxosValue>,
     /// With single messages: how many accepts have come for a ballot since its last majority.
     accepts: BTreeMap<Ballot, usize>,
+    #[rename(skip)]
     variant: Variant,
 }
 
@@ -253,7 +264,7 @@ fn system(arguments: &Arguments) -> System<Msg> {
             _ => Bug::FirstReply,
         }),
     };
-    System::new()
+    let system = System::new()
         .role(PROPOSERS, arguments.number("proposers"), |index| Proposer::new(index, variant))
         .role(ACCEPTORS, acceptors, |_| Acceptor { promised: 0, accepted: None, variant })
         .role(LEARNERS, arguments.number("learners"), |_| Learner {
@@ -264,4 +275,7 @@ fn system(arguments: &Arguments) -> System<Msg> {
         .invariant("agreement", observe(|l: &Learner| l.learnt.clone()), |learnt| {
             learnt.iter().flat_map(|values| values.iter()).collect::<BTreeSet<_>>().len() <= 1
         })
+        .renames::<(Proposer, Acceptor, Learner)>()
+        .symmetric(LEARNERS);
+    if variant.prefers_first_sender() { system } else { system.symmetric(ACCEPTORS) }
 }
