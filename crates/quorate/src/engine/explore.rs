@@ -41,10 +41,18 @@ pub fn explore(model: &Model, search: &Search, watch: &mut dyn Watch) -> Report 
     let countable = search.count_system_states && !search.reductions.has(Reduction::Beliefs);
     let system_states =
         countable.then(|| run.visited.states().map(|states| run.kernel.system_states(states))).flatten();
+    let orbits = search
+        .count_orbits
+        .then(|| run.visited.states().and_then(|states| run.kernel.orbits(states)))
+        .flatten();
     kernel.conclude();
+    let asymmetric = kernel.asymmetric().map(str::to_string);
     let reductions = kernel.in_use();
     let verdict = match (kernel.impure(), ended) {
         (Some(handler), _) => Verdict::Unknown(Stopped::Impure(handler.to_string())),
+        (None, _) if asymmetric.is_some() => {
+            Verdict::Unknown(Stopped::Asymmetric(asymmetric.unwrap_or_default()))
+        }
         (None, Ended::Stopped(stopped)) => Verdict::Unknown(stopped),
         (None, Ended::Violated(found)) => {
             let told = if search.order == Order::Depth {
@@ -72,6 +80,7 @@ pub fn explore(model: &Model, search: &Search, watch: &mut dyn Watch) -> Report 
         coverage,
         faults,
         system_states,
+        orbits,
         reductions,
         rounds,
         threads,
@@ -198,6 +207,9 @@ impl<'r, 'm> Run<'r, 'm> {
     fn limit_reached(&self) -> Option<Stopped> {
         if let Some(handler) = self.kernel.impure() {
             return Some(Stopped::Impure(handler.to_string()));
+        }
+        if let Some(difference) = self.kernel.asymmetric() {
+            return Some(Stopped::Asymmetric(difference.to_string()));
         }
         let states = self.search.states_max.filter(|limit| self.coverage.states >= *limit);
         let bytes = self.search.bytes_max.filter(|limit| self.coverage.bytes >= *limit);

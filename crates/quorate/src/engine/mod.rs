@@ -50,6 +50,8 @@ pub struct Search {
     pub bytes_max: Option<u64>,
     /// Count the vectors of local states as well; not by fingerprint, which forgets the states.
     pub count_system_states: bool,
+    /// With symmetry, count the states that the visited ones stand for; not by fingerprint.
+    pub count_orbits: bool,
     /// How to search less.
     pub reductions: Reductions,
     #[doc(hidden)]
@@ -123,6 +125,7 @@ impl Default for Search {
             depth_max: None,
             bytes_max: None,
             count_system_states: false,
+            count_orbits: false,
             reductions: Reductions::default(),
             tuning: Tuning::default(),
         }

@@ -79,6 +79,13 @@ impl Component {
         self.beliefs.as_ref().map_or_else(|| vec![state], |beliefs| beliefs.sets.value(state).to_vec())
     }
 
+    /// The state whose configurations are these.
+    pub(super) fn state_of(&mut self, mut members: Vec<ConfigurationId>) -> u32 {
+        members.sort_unstable();
+        members.dedup();
+        self.beliefs.as_mut().map_or(members[0], |beliefs| beliefs.sets.number(members.into()))
+    }
+
     /// The steps of a state.
     pub(super) fn steps(&mut self, state: u32, tools: &mut Tools<'_, '_>) -> Leads {
         match &mut self.beliefs {

@@ -141,6 +141,11 @@ impl Mail {
         self.bags.number(messages.into())
     }
 
+    /// Messages that are sent together.
+    pub(super) fn together(&mut self, messages: Vec<MessageId>) -> SendsId {
+        self.bag(messages)
+    }
+
     /// What may be left of the messages of a step in which their sender crashes. Monitors hear of the step all the
     /// same: they are not told by messages.
     pub(super) fn kept_in_a_crash(

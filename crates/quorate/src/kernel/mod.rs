@@ -23,6 +23,7 @@ mod split;
 mod stable;
 mod story;
 mod stubborn;
+mod symmetry;
 mod table;
 mod tree;
 mod views;
@@ -39,6 +40,7 @@ use sleep::Rules;
 pub(crate) use sleep::{AWAKE, RuleId};
 use split::{Dice, Split};
 use stubborn::{Choice, Needs, Stubborn};
+use symmetry::Symmetry;
 use table::Interner;
 use tree::{BLOCKED, Half, Tree};
 pub(crate) use views::Judgement;
@@ -93,6 +95,8 @@ pub(crate) enum Unknown {
     Judgement(State),
     /// Who steps in a state.
     Choice(State),
+    /// Which states stand for the successors of a state.
+    Representatives(State),
 }
 
 /// A half of the system.
@@ -122,6 +126,7 @@ pub(crate) struct Kernel<'m> {
     /// Processes for which beliefs were too many.
     disbelieved: BTreeSet<usize>,
     stubborn: Option<Stubborn>,
+    symmetry: Option<Symmetry>,
     mutant: Option<Mutant>,
     /// How much had been seen of the processes when what the reductions rest on was worked out.
     rests_on: usize,
@@ -149,6 +154,7 @@ impl<'m> Kernel<'m> {
             reductions,
             disbelieved: BTreeSet::new(),
             stubborn: None,
+            symmetry: None,
             mutant: search.tuning.mutant,
             rests_on: 0,
         };
@@ -176,6 +182,12 @@ impl<'m> Kernel<'m> {
     pub(crate) fn begin(&mut self) {
         let blown = self.components.iter().enumerate().filter(|(_, component)| component.blown());
         self.disbelieved.extend(blown.map(|(at, _)| at));
+        let symmetric = self.reductions.has(Reduction::Symmetry);
+        if symmetric && self.mutant != Some(Mutant::NoSaturation) {
+            let mut tools = Tools { model: self.model, mail: &mut self.mail, purity: &mut self.purity };
+            symmetry::saturate(&mut self.components, &mut tools);
+        }
+        self.components.iter_mut().for_each(|component| component.graph.certifies_symmetry = symmetric);
         self.rests_on = self.seen();
         let idle = self.reductions.leave_out_idle_steps(self.model);
         self.components.iter_mut().for_each(|component| component.graph.leaves_out_idle_steps = idle);
@@ -187,6 +199,7 @@ impl<'m> Kernel<'m> {
         }
         self.stubborn =
             self.needs().map(|needs| Stubborn::new(needs, &self.components, &self.mail, self.model));
+        self.symmetry = symmetric.then(|| Symmetry::new(self.model));
         self.number_anew(&Split::in_order(self.components.len()));
     }
 
@@ -285,26 +298,42 @@ impl<'m> Kernel<'m> {
     /// have been called for some steps then.
     #[inline]
     pub(crate) fn expand(&self, found: Found, successor: impl FnMut(Found)) -> Result<usize, Unknown> {
-        if self.stubborn.is_some() {
-            return self.expand_chosen(found.state, successor);
+        if self.stubborn.is_some() || self.symmetry.is_some() {
+            return self.expand_reduced(found.state, successor);
         }
         self.expand_awake(found.state, self.rules.asleep(found.rule), successor)
     }
 
-    /// Takes the steps of those who step in a state, and the possibility that they never do.
-    fn expand_chosen(&self, state: State, mut successor: impl FnMut(Found)) -> Result<usize, Unknown> {
-        let choice = self.stubborn.as_ref().and_then(|stubborn| stubborn.chosen(state));
-        let Choice { members, still } = choice.ok_or(Unknown::Choice(state))?;
-        let mut taken = 0;
-        let mut take = |found| {
-            taken += 1;
-            successor(found);
-        };
-        self.expand_awake(state, members.others(), &mut take)?;
-        if let Some(state) = still {
-            take(Found { state, rule: AWAKE });
+    /// Takes the steps of those who step in a state, and the possibility that they never do, to the states that stand
+    /// for what they lead to.
+    fn expand_reduced(&self, state: State, mut successor: impl FnMut(Found)) -> Result<usize, Unknown> {
+        let reached = self.reached(state)?;
+        let taken = reached.len();
+        for state in reached {
+            let state = match &self.symmetry {
+                None => state,
+                Some(symmetry) => {
+                    let least = symmetry.least(&self.vector(state));
+                    let known = least.and_then(|least| self.tree.find(&least));
+                    let (left, right) = known.ok_or(Unknown::Representatives(state))?;
+                    State { left, right }
+                }
+            };
+            successor(Found { state, rule: AWAKE });
         }
         Ok(taken)
+    }
+
+    /// The states that are reached from one, before others stand for them.
+    fn reached(&self, state: State) -> Result<Vec<State>, Unknown> {
+        let Choice { members, still } = match &self.stubborn {
+            Some(stubborn) => stubborn.chosen(state).ok_or(Unknown::Choice(state))?,
+            None => Choice { members: Members::NOBODY.others(), still: None },
+        };
+        let mut reached = Vec::new();
+        self.expand_awake(state, members.others(), |found| reached.push(found.state))?;
+        reached.extend(still);
+        Ok(reached)
     }
 
     #[inline]
@@ -379,8 +408,15 @@ impl<'m> Kernel<'m> {
                 let vector = self.tree.configurations(state.left, state.right);
                 let views = (self.tree.left().view(state.left), self.tree.right().view(state.right));
                 self.views.learn(self.model, &vector, views);
+                if self.symmetry.is_some() {
+                    self.views.certify_symmetry(self.model, &vector, &self.components);
+                }
             }
             Unknown::Choice(state) => self.choose(state),
+            Unknown::Representatives(state) => {
+                let vector = self.vector(state);
+                self.representative(&vector);
+            }
         }
     }
 
@@ -391,7 +427,7 @@ impl<'m> Kernel<'m> {
         let everyone = members == Members::NOBODY.others();
         let wanted = !everyone && self.mutant != Some(Mutant::NoQuiescence);
         let still = wanted.then(|| self.stilled(&vector, members)).flatten();
-        let still = still.map(|vector| self.representative(&vector));
+        let still = still.map(|vector| self.number(&vector));
         if let Some(stubborn) = &mut self.stubborn {
             stubborn.remember(state, Choice { members, still });
         }
@@ -419,10 +455,35 @@ impl<'m> Kernel<'m> {
         self.tree.configurations(state.left, state.right)
     }
 
-    /// The global state that stands for a vector.
-    fn representative(&mut self, vector: &[u32]) -> State {
+    /// The global state that is a vector.
+    fn number(&mut self, vector: &[u32]) -> State {
         let (left, right) = self.tree.number_of(vector);
         State { left, right }
+    }
+
+    /// The global state that stands for a vector.
+    fn representative(&mut self, vector: &[u32]) -> State {
+        let Some(symmetry) = &mut self.symmetry else { return self.number(vector) };
+        let mut tools = Tools { model: self.model, mail: &mut self.mail, purity: &mut self.purity };
+        symmetry.learn(vector, &mut self.components, &mut tools);
+        let least = symmetry.least(vector).expect("learnt before");
+        self.number(&least)
+    }
+
+    /// A handler or a property that is not the same for processes that are said to be interchangeable.
+    pub(crate) fn asymmetric(&self) -> Option<&str> {
+        let handler = self.components.iter().find_map(|component| component.graph.asymmetric.as_deref());
+        handler.or(self.views.asymmetric())
+    }
+
+    /// How many states those stand for that were visited.
+    pub(crate) fn orbits(&mut self, states: impl Iterator<Item = State>) -> Option<u64> {
+        let initial = self.vector(self.initial());
+        let symmetry = self.symmetry.as_mut()?;
+        let mut tools = Tools { model: self.model, mail: &mut self.mail, purity: &mut self.purity };
+        symmetry.learn(&initial, &mut self.components, &mut tools);
+        let symmetry = self.symmetry.as_ref()?;
+        states.map(|state| symmetry.orbit_size(self.vector(state))).sum()
     }
 
     /// The vector after a step of a process; `None` if there is no room for what it sends.

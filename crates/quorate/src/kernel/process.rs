@@ -10,12 +10,13 @@
 //! equal ones have one number.
 //! Held by: testkit/tests/agreement.rs (local steps and handler calls equal the naive checker's).
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 use super::Tools;
 use super::local::{Edge, Live, LocalGraph};
 use super::mail::{Entry, Mail, MessageId, SendsId};
+use super::symmetry;
 use super::table::Interner;
 use crate::protocol::{Envelope, Model, Outcome, Panicked, ProcessId, QuorumSystem, Trigger, Value};
 use crate::world::{Channel, CrashSends, Crashes, Inbox, Letter, Past, StepKind};
@@ -71,6 +72,11 @@ pub(super) struct ProcessGraph {
     pub(super) observed: LocalGraph,
     /// Which messages can still make a difference; all of them if nothing is left out.
     live: Option<Arc<Live>>,
+    /// Local steps are compared with those of exchanged processes, once each.
+    pub(super) certifies_symmetry: bool,
+    certified: HashSet<Occasion>,
+    /// A step that is not the same for exchanged processes.
+    pub(super) asymmetric: Option<String>,
     /// Steps that only consume are left out, and with them what only they would consume.
     pub(super) leaves_out_idle_steps: bool,
     pub(super) local_steps: u64,
@@ -103,6 +109,9 @@ impl ProcessGraph {
             counted: Vec::new(),
             observed: LocalGraph::default(),
             live: None,
+            certifies_symmetry: false,
+            certified: HashSet::new(),
+            asymmetric: None,
             leaves_out_idle_steps: false,
             local_steps: 0,
             handler_calls: 0,
@@ -127,6 +136,29 @@ impl ProcessGraph {
     /// How many configurations are known.
     pub(super) fn size(&self) -> usize {
         self.configurations.len()
+    }
+
+    /// What a configuration is made of.
+    pub(super) fn parts(&self, configuration: ConfigurationId) -> (LocalId, Past, Arc<Inbox<Entry>>) {
+        let (local, past, inbox) = *self.configurations.value(configuration);
+        (local, past, Arc::clone(self.inboxes.value(inbox)))
+    }
+
+    /// The configuration that is made of this.
+    pub(super) fn insert(
+        &mut self,
+        local: Value,
+        past: Past,
+        inbox: Inbox<Entry>,
+        channel: Channel,
+    ) -> ConfigurationId {
+        let local = self.locals.number(local);
+        self.configuration(local, past, inbox, channel)
+    }
+
+    /// The number of a local state.
+    pub(super) fn number_local(&mut self, local: Value) -> LocalId {
+        self.locals.number(local)
     }
 
     /// The local state of a configuration.
@@ -254,6 +286,7 @@ impl ProcessGraph {
                 continue;
             };
             for consumed in consumptions {
+                self.certify(from, transition, &consumed, tools);
                 let Some(outcomes) = self.outcomes(from, transition, &consumed, tools) else { continue };
                 for outcome in outcomes.iter() {
                     let step = ConfigurationStep {
@@ -276,6 +309,18 @@ impl ProcessGraph {
                 }
             }
         }
+    }
+
+    /// Compares a step with that of exchanged processes.
+    fn certify(&mut self, local: LocalId, transition: usize, consumed: &[Offer], tools: &Tools<'_, '_>) {
+        let occasion = (local, transition, consumed.iter().map(|offer| offer.message).collect());
+        if !self.certifies_symmetry || self.asymmetric.is_some() || !self.certified.insert(occasion) {
+            return;
+        }
+        let messages: Vec<&Envelope> =
+            consumed.iter().map(|offer| tools.mail.envelope(offer.message)).collect();
+        let state = self.locals.value(local);
+        self.asymmetric = symmetry::difference(tools.model, self.id, transition, state, &messages);
     }
 
     /// The ways in which a transition can end: as it should, or in a crash.

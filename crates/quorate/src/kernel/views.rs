@@ -59,6 +59,8 @@ pub(super) struct Views {
     of_states: Vec<HashMap<u32, ViewId>>,
     /// Is some state a belief? Then what a state looks like is a [`Sight`].
     believing: bool,
+    /// A property that is not the same for exchanged processes.
+    asymmetric: Option<String>,
 }
 
 /// What may be seen of a process: whatever it does, and once it does nothing more.
@@ -83,6 +85,35 @@ impl Views {
             judgements: PairMap::default(),
             of_states,
             believing,
+            asymmetric: None,
+        }
+    }
+
+    pub(super) fn asymmetric(&self) -> Option<&str> {
+        self.asymmetric.as_deref()
+    }
+
+    /// Compares what properties say of a vector of states with what they say when processes are exchanged.
+    pub(super) fn certify_symmetry(&mut self, model: &Model, vector: &[u32], components: &[Component]) {
+        let local = |(component, state): (&Component, &u32)| {
+            component.graph.local_value(component.graph.local(component.members(*state)[0])).clone()
+        };
+        let locals: Vec<Value> =
+            components.iter().zip(vector).map(local).take(model.processes().len()).collect();
+        for ids in model.symmetry().generators() {
+            let mut exchanged = locals.clone();
+            for (process, local) in model.ids().zip(&locals) {
+                exchanged[ids.of(process).index()] = model.symmetry().rename_state(local, &ids);
+            }
+            let differs =
+                |property: &&Property| property.check(&locals).is_ok() != property.check(&exchanged).is_ok();
+            if let Some(property) = model.properties().iter().find(differs) {
+                let name = property.name();
+                self.asymmetric = Some(format!(
+                    "the property '{name}' does not treat processes of a symmetric role alike: leave out .symmetric() or \
+                     mend the property"
+                ));
+            }
         }
     }
 

@@ -91,6 +91,11 @@ pub enum Stopped {
     ),
     /// The user interrupted it.
     Interrupted,
+    /// Processes that are said to be interchangeable are not: nothing can be concluded.
+    Asymmetric(
+        /// What tells them apart.
+        String,
+    ),
     /// A handler answered differently when it was asked twice: nothing can be concluded.
     Impure(
         /// The handler, and what it answered.
@@ -106,7 +111,7 @@ impl fmt::Display for Stopped {
             Stopped::Time(seconds) => write!(f, "the limit of {seconds} seconds was reached"),
             Stopped::Memory(bytes) => write!(f, "the limit of {bytes} bytes of memory was reached"),
             Stopped::Interrupted => write!(f, "interrupted"),
-            Stopped::Impure(handler) => write!(f, "{handler}"),
+            Stopped::Impure(told) | Stopped::Asymmetric(told) => write!(f, "{told}"),
         }
     }
 }
@@ -125,6 +130,8 @@ pub struct Report {
     pub faults: Vec<(StepKind, u64)>,
     /// How many vectors of local states were reached, if they were counted.
     pub system_states: Option<u64>,
+    /// How many states the visited ones stand for, if that was counted.
+    pub orbits: Option<u64>,
     /// The reductions that were used.
     pub reductions: Vec<Reduction>,
     /// How often the search was done, until its reductions rested on all that it saw.

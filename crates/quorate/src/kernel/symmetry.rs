@@ -1,0 +1,392 @@
+//! Symmetry: of states that differ only in which of several interchangeable processes does what, one is searched.
+//!
+//! From: ALGORITHMS 7. A permutation acts on a vector of states: it moves the states and renames the processes
+//! inside them. The representative of a vector is the least vector that permutations make of it. To find it without
+//! trying them all, the members of a group are sorted by what the whole vector says of them, whatever their names
+//! are; only where that leaves a choice is every one tried.
+//!
+//! That a permutation makes no difference is not believed but checked, on every local step that is met and for
+//! permutations that make up all others: a declaration that is wrong ends the search with the name of the handler.
+//!
+//! Known: what reductions rest on must be seen of all processes, not only of those in representatives, so what was seen
+//! of one is noted for those it can be exchanged with ([`saturate`]).
+//! Held by: testkit/tests/reductions.rs; crates/quorate-zoo/tests/reductions.rs (orbits add up to all states).
+
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+
+use super::Tools;
+use super::component::Component;
+use super::local::Edge;
+use super::mail::{Mail, MessageId, SendsId};
+use super::process::ConfigurationId;
+use crate::protocol::{Envelope, Model, Outcome, Panicked, ProcessId, Renaming, Value, fold};
+
+const UNKNOWN: u32 = u32::MAX;
+
+/// The groups of interchangeable processes, and what exchanging two neighbours makes of states.
+pub(super) struct Symmetry {
+    /// The places of the members of each group.
+    groups: Vec<Vec<usize>>,
+    /// For each group, the position in `swaps` of the swap of its first two members; others follow.
+    first_swap: Vec<usize>,
+    swaps: Vec<Swap>,
+    /// For each process and state, what it says of each member of each group, whatever their names are.
+    classes: Vec<Vec<Option<Box<[u32]>>>>,
+    class_count: u32,
+    /// For each process, the group it is in.
+    group_of: Vec<Option<usize>>,
+    members: Vec<usize>,
+}
+
+/// Two neighbours in a group change places.
+struct Swap {
+    one: usize,
+    other: usize,
+    ids: Renaming,
+    /// For each process, what becomes of its states.
+    images: Vec<Vec<u32>>,
+    configurations: HashMap<(usize, ConfigurationId), ConfigurationId>,
+}
+
+impl Swap {
+    /// Where a process's state goes.
+    fn place(&self, process: usize) -> usize {
+        match process {
+            _ if process == self.one => self.other,
+            _ if process == self.other => self.one,
+            _ => process,
+        }
+    }
+
+    fn image(&self, process: usize, state: u32) -> Option<u32> {
+        self.images[process].get(state as usize).copied().filter(|image| *image != UNKNOWN)
+    }
+
+    /// What becomes of a vector, if that is known.
+    fn apply(&self, vector: &[u32]) -> Option<Vec<u32>> {
+        let mut swapped = vector.to_vec();
+        for (process, state) in vector.iter().enumerate() {
+            swapped[self.place(process)] = self.image(process, *state)?;
+        }
+        Some(swapped)
+    }
+}
+
+impl Symmetry {
+    pub(super) fn new(model: &Model) -> Self {
+        let processes = model.processes().len() + model.monitors().len();
+        let index =
+            |group: &Vec<ProcessId>| group.iter().map(|member| member.index()).collect::<Vec<usize>>();
+        let groups: Vec<Vec<usize>> = model.symmetry().groups().iter().map(index).collect();
+        let mut generators = model.symmetry().generators().into_iter();
+        let (mut swaps, mut first_swap) = (Vec::new(), Vec::new());
+        let mut group_of = vec![None; processes];
+        for (at, group) in groups.iter().enumerate() {
+            first_swap.push(swaps.len());
+            group.iter().for_each(|member| group_of[*member] = Some(at));
+            for (pair, ids) in group.windows(2).zip(&mut generators) {
+                let (images, configurations) = (vec![Vec::new(); processes], HashMap::new());
+                swaps.push(Swap { one: pair[0], other: pair[1], ids, images, configurations });
+            }
+        }
+        let members = groups.iter().flatten().copied().collect();
+        let classes = vec![Vec::new(); processes];
+        Symmetry { groups, first_swap, swaps, classes, class_count: 0, group_of, members }
+    }
+
+    /// The least of all vectors that permutations make of one; `None` if something about its states is not known.
+    pub(super) fn least(&self, vector: &[u32]) -> Option<Vec<u32>> {
+        let mut vector = vector.to_vec();
+        let mut ties: Vec<&Swap> = Vec::new();
+        for (group, first) in self.groups.iter().zip(&self.first_swap) {
+            let mut keys: Vec<u64> =
+                group.iter().map(|member| self.key(&vector, *member)).collect::<Option<_>>()?;
+            // Neighbours change places until all are in order: that is all that a permutation is.
+            for end in (1..group.len()).rev() {
+                for at in 0..end {
+                    if keys[at] > keys[at + 1] {
+                        keys.swap(at, at + 1);
+                        vector = self.swaps[first + at].apply(&vector)?;
+                    }
+                }
+            }
+            let equal = (0..group.len() - 1).filter(|at| keys[*at] == keys[at + 1]);
+            ties.extend(equal.map(|at| &self.swaps[first + at]));
+        }
+        self.orbit(vector, &ties)?.into_iter().next()
+    }
+
+    /// Every vector that these swaps make of one.
+    fn orbit(&self, vector: Vec<u32>, swaps: &[&Swap]) -> Option<BTreeSet<Vec<u32>>> {
+        let (mut orbit, mut waiting) = (BTreeSet::from([vector.clone()]), vec![vector]);
+        while let Some(vector) = waiting.pop() {
+            for swap in swaps {
+                let swapped = swap.apply(&vector)?;
+                if !orbit.contains(&swapped) {
+                    orbit.insert(swapped.clone());
+                    waiting.push(swapped);
+                }
+            }
+        }
+        Some(orbit)
+    }
+
+    /// How many vectors permutations make of one.
+    pub(super) fn orbit_size(&self, vector: Vec<u32>) -> Option<u64> {
+        let swaps: Vec<&Swap> = self.swaps.iter().collect();
+        self.orbit(vector, &swaps).map(|orbit| orbit.len() as u64)
+    }
+
+    /// What a vector says of a member, whatever the members are called.
+    fn key(&self, vector: &[u32], member: usize) -> Option<u64> {
+        let position = self.members.iter().position(|other| *other == member)?;
+        let mut key = 0u64;
+        for (process, state) in vector.iter().enumerate() {
+            let class = self.classes[process].get(*state as usize)?.as_ref()?[position];
+            // Others of a group have no names either: what they say is added up in any order.
+            let who = match self.group_of[process] {
+                _ if process == member => 1,
+                Some(group) => 2 + group as u64,
+                None => 1000 + process as u64,
+            };
+            key = key.wrapping_add(fold(u64::from(class) ^ who << 32, 0xd6e8_feb8_6659_fd93));
+        }
+        Some(key)
+    }
+
+    /// Works out all that is needed about the states of a vector.
+    pub(super) fn learn(&mut self, vector: &[u32], components: &mut [Component], tools: &mut Tools<'_, '_>) {
+        for (process, state) in vector.iter().enumerate() {
+            self.learn_state(process, *state, components, tools);
+        }
+    }
+
+    /// Follows a state through all permutations, and says what each of those that it becomes says of the members.
+    fn learn_state(
+        &mut self,
+        process: usize,
+        state: u32,
+        components: &mut [Component],
+        tools: &mut Tools<'_, '_>,
+    ) {
+        let known = self.classes[process].get(state as usize).is_some_and(Option::is_some);
+        if known {
+            return;
+        }
+        let (mut orbit, mut places) = (vec![(process, state)], BTreeMap::from([((process, state), 0)]));
+        let mut at = 0;
+        while at < orbit.len() {
+            let (process, state) = orbit[at];
+            for swap in 0..self.swaps.len() {
+                let image = self.learn_image(swap, process, state, components, tools);
+                let image = (self.swaps[swap].place(process), image);
+                places.entry(image).or_insert_with(|| {
+                    orbit.push(image);
+                    orbit.len() - 1
+                });
+            }
+            at += 1;
+        }
+        // A state with a member singled out is the same as its image with the member's image singled out.
+        let mut classes: Vec<Vec<u32>> = vec![vec![UNKNOWN; self.members.len()]; orbit.len()];
+        for start in (0..orbit.len()).flat_map(|at| (0..self.members.len()).map(move |member| (at, member))) {
+            if classes[start.0][start.1] != UNKNOWN {
+                continue;
+            }
+            let class = self.class_count;
+            self.class_count += 1;
+            classes[start.0][start.1] = class;
+            let mut waiting = vec![start];
+            while let Some((at, member)) = waiting.pop() {
+                let (process, state) = orbit[at];
+                for swap in &self.swaps {
+                    let image = swap.image(process, state).expect("learnt above");
+                    let to = places[&(swap.place(process), image)];
+                    let place = swap.place(self.members[member]);
+                    let member = self.members.iter().position(|other| *other == place).expect("a member");
+                    if classes[to][member] == UNKNOWN {
+                        classes[to][member] = class;
+                        waiting.push((to, member));
+                    }
+                }
+            }
+        }
+        for ((process, state), classes) in orbit.into_iter().zip(classes) {
+            let known = &mut self.classes[process];
+            if known.len() <= state as usize {
+                known.resize(state as usize + 1, None);
+            }
+            known[state as usize] = Some(classes.into());
+        }
+    }
+
+    fn learn_image(
+        &mut self,
+        swap: usize,
+        process: usize,
+        state: u32,
+        components: &mut [Component],
+        tools: &mut Tools<'_, '_>,
+    ) -> u32 {
+        let swap = &mut self.swaps[swap];
+        if let Some(known) = swap.image(process, state) {
+            return known;
+        }
+        let to = swap.place(process);
+        let members = components[process].members(state);
+        let images = members.into_iter().map(|member| {
+            *swap
+                .configurations
+                .entry((process, member))
+                .or_insert_with(|| renamed_configuration(process, member, to, &swap.ids, components, tools))
+        });
+        let images: Vec<ConfigurationId> = images.collect();
+        let image = components[to].state_of(images);
+        let known = &mut swap.images[process];
+        if known.len() <= state as usize {
+            known.resize(state as usize + 1, UNKNOWN);
+        }
+        known[state as usize] = image;
+        image
+    }
+}
+
+/// A configuration of one process as one of the process that takes its place.
+fn renamed_configuration(
+    from: usize,
+    configuration: ConfigurationId,
+    to: usize,
+    ids: &Renaming,
+    components: &mut [Component],
+    tools: &mut Tools<'_, '_>,
+) -> ConfigurationId {
+    let symmetry = tools.model.symmetry();
+    let (local, past, inbox) = components[from].graph.parts(configuration);
+    let local = symmetry.rename_state(components[from].graph.local_value(local), ids);
+    let mut inbox = (*inbox).clone();
+    for entries in [&mut inbox.waiting, &mut inbox.travelling] {
+        for entry in entries.iter_mut() {
+            let message = renamed_message(entry.message, ids, tools.mail, tools.model);
+            *entry = tools.mail.entry(message);
+        }
+    }
+    components[to].graph.insert(local, past, inbox, tools.model.world().channel)
+}
+
+fn renamed_message(message: MessageId, ids: &Renaming, mail: &mut Mail, model: &Model) -> MessageId {
+    let envelope = model.symmetry().rename_envelope(mail.envelope(message), ids);
+    let to = ids.of(mail.receiver(message));
+    mail.number(to, envelope)
+}
+
+fn renamed_sends(sends: SendsId, ids: &Renaming, mail: &mut Mail, model: &Model) -> SendsId {
+    let messages = mail.messages_of(sends).to_vec();
+    let renamed = messages.into_iter().map(|message| renamed_message(message, ids, mail, model)).collect();
+    mail.together(renamed)
+}
+
+/// Notes, of every process, what was seen of those it can be exchanged with.
+pub(super) fn saturate(components: &mut [Component], tools: &mut Tools<'_, '_>) {
+    let generators = tools.model.symmetry().generators();
+    let processes = tools.model.processes().len();
+    let mut done = vec![(0, 0); processes];
+    let seen = |components: &[Component]| -> Vec<(usize, usize)> {
+        let of = |component: &Component| {
+            (component.graph.observed.edges().len(), component.graph.observed.heard().count())
+        };
+        components[..processes].iter().map(of).collect()
+    };
+    while seen(components) != done {
+        let now = seen(components);
+        for process in 0..processes {
+            let edges = components[process].graph.observed.edges()[done[process].0..].to_vec();
+            let heard: Vec<MessageId> = components[process].graph.observed.heard().collect();
+            for ids in &generators {
+                let to = ids.of(ProcessId::new(process)).index();
+                for edge in &edges {
+                    let local = |local| {
+                        tools.model.symmetry().rename_state(components[process].graph.local_value(local), ids)
+                    };
+                    let (from, after) = (local(edge.from), local(edge.to));
+                    let consumed = edge.consumed.iter();
+                    let consumed = consumed
+                        .map(|message| renamed_message(*message, ids, tools.mail, tools.model))
+                        .collect();
+                    let sent = renamed_sends(edge.sent, ids, tools.mail, tools.model);
+                    let graph = &mut components[to].graph;
+                    let (from, after) = (graph.number_local(from), graph.number_local(after));
+                    graph.observed.note(Edge { from, to: after, consumed, sent });
+                }
+                let heard: Vec<MessageId> = heard
+                    .iter()
+                    .map(|message| renamed_message(*message, ids, tools.mail, tools.model))
+                    .collect();
+                components[to].graph.observed.hear(&heard);
+            }
+        }
+        done = now;
+    }
+}
+
+/// Does a local step do the same when processes are exchanged? Says how it does not, if so.
+pub(super) fn difference(
+    model: &Model,
+    process: ProcessId,
+    transition: usize,
+    state: &Value,
+    consumed: &[&Envelope],
+) -> Option<String> {
+    let symmetry = model.symmetry();
+    let outcomes = |process, state: &Value, consumed: &[&Envelope]| match model
+        .accepts(process, transition, state, consumed)
+    {
+        Ok(true) => model.run(process, transition, state, consumed),
+        Ok(false) => Vec::new(),
+        Err(panicked) => vec![Err(panicked)],
+    };
+    // What is sent, as a bag, and what is left; choices may be offered in another order.
+    let count = |outcomes: Vec<Result<Outcome, Panicked>>, ids: &Renaming| {
+        let mut seen: Vec<Option<(Value, Vec<(ProcessId, Value)>)>> = outcomes
+            .into_iter()
+            .map(|outcome| {
+                let outcome = symmetry.rename_outcome(&outcome.ok()?, ids);
+                let mut sends: Vec<(ProcessId, Value)> =
+                    outcome.sends.into_iter().map(|sending| (sending.to, sending.body)).collect();
+                sends.sort_by(|a, b| a.0.cmp(&b.0).then_with(|| a.1.content_order(&b.1)));
+                Some((outcome.state, sends))
+            })
+            .collect();
+        seen.sort_by_key(|outcome| {
+            let hash = |(state, sends): &(Value, Vec<(ProcessId, Value)>)| {
+                let sends: Vec<(usize, u64)> =
+                    sends.iter().map(|(to, body)| (to.index(), body.content_hash())).collect();
+                (state.content_hash(), sends)
+            };
+            outcome.as_ref().map(hash)
+        });
+        seen
+    };
+    let identity = Renaming::identity(model.processes().len());
+    symmetry.generators().iter().find_map(|ids| {
+        let renamed: Vec<Envelope> =
+            consumed.iter().map(|message| symmetry.rename_envelope(message, ids)).collect();
+        let renamed: Vec<&Envelope> = renamed.iter().collect();
+        let before = count(outcomes(process, state, consumed), ids);
+        let other = ids.of(process);
+        let after = count(outcomes(other, &symmetry.rename_state(state, ids), &renamed), &identity);
+        (before != after).then(|| {
+            let name = model.process(process).transitions()[transition].name();
+            let exchanged: Vec<&str> = model
+                .ids()
+                .filter(|id| ids.of(*id) != *id)
+                .map(|id| model.process(id).name())
+                .collect();
+            format!(
+                "'{name}' of {} does not treat {} alike: the role is not symmetric, leave out .symmetric() or mend \
+                 the handler",
+                model.process(process).name(),
+                exchanged.join(" and "),
+            )
+        })
+    })
+}
