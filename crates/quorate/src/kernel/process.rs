@@ -342,6 +342,26 @@ impl ProcessGraph {
         offers
     }
 
+    /// The messages on offer to a transition, without those on which its selection panics although the channel does
+    /// not give them alone: they are not selected.
+    fn selectable(
+        &self,
+        local: LocalId,
+        inbox: &Inbox<Entry>,
+        transition: usize,
+        tools: &mut Tools<'_, '_>,
+    ) -> Vec<Offer> {
+        let model = tools.model;
+        let mut offers =
+            self.offers(inbox, model.process(self.id).transitions()[transition].trigger(), tools);
+        offers.retain(|offer| {
+            let envelope = tools.mail.envelope(offer.message);
+            inbox.allows(model.world(), offer.position.as_slice())
+                || model.keys(self.id, transition, self.locals.value(local), &[envelope]).is_ok()
+        });
+        offers
+    }
+
     /// What a transition may consume, before its guard is asked, in the order of contents.
     fn consumptions(
         &self,
@@ -352,7 +372,7 @@ impl ProcessGraph {
     ) -> Result<Vec<Vec<Offer>>, Panicked> {
         let model = tools.model;
         let trigger = model.process(self.id).transitions()[transition].trigger();
-        let offers = self.offers(inbox, trigger, tools);
+        let offers = self.selectable(local, inbox, transition, tools);
         let mail = &*tools.mail;
         let envelopes: Vec<&Envelope> = offers.iter().map(|offer| mail.envelope(offer.message)).collect();
         let keys = model.keys(self.id, transition, self.locals.value(local), &envelopes)?;
@@ -390,7 +410,7 @@ impl ProcessGraph {
         tools: &mut Tools<'_, '_>,
     ) -> Vec<ConfigurationStep> {
         let model = tools.model;
-        let offers = self.offers(inbox, model.process(self.id).transitions()[transition].trigger(), tools);
+        let offers = self.selectable(local, inbox, transition, tools);
         let panics = |offer: &Offer| {
             let envelope = tools.mail.envelope(offer.message);
             model.keys(self.id, transition, self.locals.value(local), &[envelope]).is_err()

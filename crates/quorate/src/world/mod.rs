@@ -50,7 +50,7 @@ pub enum Channel {
 }
 
 impl Channel {
-    /// Does it matter in which order messages were sent?
+    /// Does it matter in which order a process sends messages to another?
     pub(crate) fn keeps_order(self) -> bool {
         match self {
             Channel::Bag | Channel::Set | Channel::Duplicating | Channel::Blocking(_) => false,
@@ -60,11 +60,6 @@ impl Channel {
             | Channel::LossyMailbox
             | Channel::Overwriting(_) => true,
         }
-    }
-
-    /// Do messages of one sender to one receiver stay in order?
-    pub(crate) fn keeps_order_of_senders(self) -> bool {
-        matches!(self, Channel::Fifo | Channel::LossyFifo | Channel::Overwriting(_))
     }
 
     /// Do steps of different processes commute, and never disable each other (ALGORITHMS, theorem 1)?
