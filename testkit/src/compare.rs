@@ -56,9 +56,19 @@ fn counts_differ(found: &Findings, search: &Search, report: &Report, differences
     } else if coverage.depth < found.depth() {
         differences.push(format!("depth {} is less than {}", coverage.depth, found.depth()));
     }
+    if let Some(system_states) = report.system_states {
+        counts.push(("system states", system_states, found.system_states.len()));
+    }
     for (what, counted, expected) in counts {
         if counted != expected as u64 {
             differences.push(format!("{what}: {counted}, not {expected}"));
+        }
+    }
+    // How often a fault can strike is counted in other ways; that it can is the same.
+    for (kind, counted) in &report.faults {
+        let expected = found.kinds.get(kind).copied().unwrap_or(0);
+        if (*counted > 0) != (expected > 0) {
+            differences.push(format!("{} strikes {counted} times, not {expected}", kind.name()));
         }
     }
 }

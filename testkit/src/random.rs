@@ -325,7 +325,7 @@ impl Generator {
             },
             sends: self.sends(internal, begins),
             emits: u8::from(self.random.chance(30)) + if self.worldly { self.random.below(3) } else { 0 },
-            alarm: self.random.chance(3).then(|| self.alarm(places)),
+            alarm: self.random.chance(if self.worldly { 8 } else { 3 }).then(|| self.alarm(places)),
         }
     }
 
