@@ -384,9 +384,10 @@ impl Generator {
         if let Some(broadcast) = sends.iter().position(|send| matches!(send.to, To::Role(_))) {
             sends = vec![Send { copies: 1, ..sends.swap_remove(broadcast) }];
         }
-        if self.worldly && self.random.chance(35) {
+        if self.worldly && self.random.chance(50) {
+            let again = sends.first().filter(|_| self.random.chance(40)).cloned();
             let more: Vec<Send> =
-                sends.iter().map(|send| Send { to: send.to, ..self.send(internal) }).collect();
+                sends.iter().map(|send| Send { to: send.to, ..self.send(internal) }).chain(again).collect();
             sends.extend(more);
         }
         sends

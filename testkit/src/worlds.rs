@@ -21,7 +21,7 @@ pub fn random_world(seed: u64, model: &Model) -> World {
         Channel::LossyMailbox,
         Channel::Duplicating,
         Channel::Blocking(1 + random.index(2)),
-        Channel::Overwriting(1 + random.index(2)),
+        Channel::Overwriting(1 + random.index(3)),
         Channel::Bag,
         Channel::Set,
     ];

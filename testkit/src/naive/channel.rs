@@ -191,7 +191,7 @@ pub(super) fn choices<T: Clone>(of: &[T], size: usize) -> Vec<Vec<T>> {
 
 /// What can happen to the messages on their way, with the inbox afterwards. In a queue that remembers its order
 /// each message is another one; otherwise equal ones are one.
-pub(super) fn happenings(world: &World, inbox: &Inbox, kind: StepKind) -> Vec<Inbox> {
+pub fn happen(world: &World, inbox: &Inbox, kind: StepKind) -> Vec<Inbox> {
     if world.delivery != Delivery::AtOnce {
         let mut letters = inbox.travelling.clone();
         letters.dedup();

@@ -20,7 +20,7 @@ use quorate::property::{Automaton, Moment};
 use quorate::protocol::{Envelope, Model, Panicked, ProcessId, Value};
 use quorate::world::{StepKind, World};
 
-pub use channel::{Inbox, Left, Letter, MayTake, Place, left, may_take, put};
+pub use channel::{Inbox, Left, Letter, MayTake, Place, happen, left, may_take, put};
 pub use steps::Attempt;
 use steps::{State, Step, System};
 
@@ -89,6 +89,8 @@ pub struct Semantics {
     pub left: Left,
     /// Puts a message into an inbox, which may be the sender's own; `false` if there is no room.
     pub put: fn(&World, &mut Inbox, Letter, bool) -> bool,
+    /// What can happen to the messages on their way, in a step of this kind.
+    pub happen: fn(&World, &Inbox, StepKind) -> Vec<Inbox>,
     /// The local state of a process that crashes in a step which leads from one to the other.
     pub crashed: fn(&Value, &Value) -> Value,
     /// The state of a monitor that hears of a step.
@@ -118,6 +120,7 @@ impl Default for Semantics {
             may_take: channel::may_take,
             left: channel::left,
             put: |world, inbox, letter, _to_self| channel::put(world, inbox, letter),
+            happen: channel::happen,
             crashed: |_, after| after.clone(),
             hear: Automaton::after,
             forges_once: false,

@@ -10,7 +10,7 @@ use std::collections::{BTreeSet, HashMap};
 use quorate::protocol::{Choice, Envelope, Model, Outcome, ProcessId, QuorumSystem, Trigger, Value};
 use quorate::world::{CrashSends, Crashes, Delivery, StepKind, World};
 
-use super::channel::{Inbox, Letter, choices, happenings, remembers_order, takings};
+use super::channel::{Inbox, Letter, choices, remembers_order, takings};
 use super::{LocalStep, Semantics};
 
 /// A whole state.
@@ -274,7 +274,7 @@ impl<'m> System<'m> {
             (StepKind::Duplication, past.duplications < world.duplications),
         ];
         for (kind, _) in kinds.into_iter().filter(|(_, possible)| *possible) {
-            for inbox in happenings(world, &state.inboxes[at], kind) {
+            for inbox in (self.semantics.happen)(world, &state.inboxes[at], kind) {
                 let mut next = state.clone();
                 next.inboxes[at] = inbox;
                 next.pasts[at].losses += usize::from(kind == StepKind::Loss);
