@@ -516,7 +516,7 @@ impl<'m> Replay<'m> {
         }
     }
 
-    /// Is there room for what some outcome of a transition sends?
+    /// Is there room for what some outcome of a transition sends, or for what a crash in it leaves?
     fn some_outcome_fits(
         &self,
         process: ProcessId,
@@ -532,12 +532,15 @@ impl<'m> Replay<'m> {
             let mut inboxes = self.inboxes.clone();
             inboxes[process.index()].consume(world.channel, positions);
             outcome.map_or(true, |outcome| {
-                outcome.sends.into_iter().all(|Sending { to, body }| {
-                    let envelope = Envelope { from: process, body };
-                    let origin = Origin { step: self.trace.steps.len(), send: 0 };
-                    self.model.forgeable(to).contains(&envelope)
-                        || inboxes[to.index()].arrive(world, Sealed { origin, envelope })
-                })
+                // In a crash there is room for as little as is sent.
+                let sends_nothing = self.may_crash(process, &outcome.sends, &[]);
+                sends_nothing
+                    || outcome.sends.into_iter().all(|Sending { to, body }| {
+                        let envelope = Envelope { from: process, body };
+                        let origin = Origin { step: self.trace.steps.len(), send: 0 };
+                        self.model.forgeable(to).contains(&envelope)
+                            || inboxes[to.index()].arrive(world, Sealed { origin, envelope })
+                    })
             })
         };
         let outcomes = self.model.run(process, transition, &self.locals[process.index()], consumed);
