@@ -6,63 +6,10 @@ use std::collections::BTreeMap;
 use quorate::engine::{Order, Search};
 use quorate::protocol::Model;
 use quorate::world::{Channel, CrashSends, Crashes, Delivery, World};
-use quorate::{Monitor, ProcessId, Role, RoleName, System, Transitions, observe, some_of};
+use quorate::{Monitor, ProcessId, System, observe};
 use quorate_testkit::compare::{differences, explored};
 use quorate_testkit::naive::{Findings, NO_PANIC, search};
-
-const SPEAKERS: RoleName = RoleName::new("speaker");
-const HEARERS: RoleName = RoleName::new("hearer");
-
-/// Says one batch of letters after the other, each in one step.
-#[derive(Clone, PartialEq, Eq, Hash, Debug)]
-struct Speaker {
-    batches: Vec<&'static str>,
-}
-
-impl Role for Speaker {
-    type Message = char;
-    fn transitions(&self, t: &mut Transitions<Self>) {
-        t.internal("say").when(|s| !s.batches.is_empty()).run(|s, out| {
-            for letter in s.batches.remove(0).chars() {
-                out.send_all(HEARERS, letter);
-            }
-        });
-    }
-}
-
-/// Hears two letters at most, and cannot bear an exclamation mark. What it heard is lost in a restart.
-#[derive(Clone, PartialEq, Eq, Hash, Debug, Default)]
-struct Hearer {
-    heard: String,
-    pairs: bool,
-}
-
-impl Hearer {
-    fn selects(&self, letter: char) -> bool {
-        assert!(letter != '!', "do not shout");
-        self.heard.len() < 2
-    }
-}
-
-impl Role for Hearer {
-    type Message = char;
-    fn transitions(&self, t: &mut Transitions<Self>) {
-        if self.pairs {
-            t.quorum("hear", some_of(2, SPEAKERS))
-                .of(|h, m| h.selects(*m))
-                .run(|h, pair, _| h.heard.extend(pair.iter().map(|m| *m.body)));
-            return;
-        }
-        t.message("hear").of(|h, m| h.selects(*m)).run(|h, m, out| {
-            h.heard.push(*m);
-            out.emit(*m);
-        });
-    }
-
-    fn restarted(&self) -> Self {
-        Hearer { pairs: self.pairs, ..Self::default() }
-    }
-}
+use quorate_testkit::speaking::{HEARERS, Hearer, SPEAKERS, speaking};
 
 /// Nobody may hear this.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
@@ -81,14 +28,6 @@ impl Monitor for Forbidden {
     fn holds(&self) -> bool {
         self.heard != self.text
     }
-}
-
-fn speaking(speakers: &[&[&'static str]], pairs: bool) -> System<char> {
-    System::new().role(SPEAKERS, speakers.len(), |index| Speaker { batches: speakers[index].to_vec() }).role(
-        HEARERS,
-        1,
-        |_| Hearer { pairs, ..Hearer::default() },
-    )
 }
 
 /// What the naive checker finds; `explore` must find the same.

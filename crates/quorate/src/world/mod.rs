@@ -67,9 +67,10 @@ impl Channel {
         matches!(self, Channel::Bag | Channel::Fifo | Channel::LossyFifo | Channel::Duplicating)
     }
 
-    /// Can a message that a crashed process did not send be told from one that was never received?
+    /// Can a message that a crashed process did not send be told from one that was never received: is it not in the
+    /// way of others, or does it take up no room? Where messages may be skipped it never is in the way.
     fn shows_missing_messages(self) -> bool {
-        matches!(self, Channel::Mailbox | Channel::LossyMailbox | Channel::Overwriting(_))
+        matches!(self, Channel::Mailbox | Channel::Blocking(_) | Channel::Overwriting(_))
     }
 }
 
