@@ -6,6 +6,7 @@ use std::hash::{Hash, Hasher};
 use quorate::engine::{Order, Search, Sleep, Tuning, Visited};
 use quorate::protocol::Model;
 use quorate::verdict::Coverage;
+use quorate::world::World;
 use quorate::{Report, Role, RoleName, System, Transitions, majority_of, observe};
 use quorate_testkit::compare::{differences, explored};
 use quorate_testkit::corpus::{STATES_MAX, for_each_seed, one_seed, seeds};
@@ -146,7 +147,9 @@ fn one_seed_in_detail() {
 #[test]
 fn the_zoo_and_its_bugs() {
     for protocol in quorate_zoo::protocols() {
-        let bugs = protocol.bugs().iter().map(|bug| Some(bug.name));
+        // The naive checker knows no worlds, and in its own a bug has more states than it could visit.
+        let bugs = protocol.bugs().iter().filter(|bug| bug.world == World::default());
+        let bugs = bugs.map(|bug| Some(bug.name));
         for bug in std::iter::once(None).chain(bugs) {
             let arguments = protocol.arguments([], bug).unwrap();
             let model = protocol.instance(&arguments).unwrap();

@@ -4,8 +4,12 @@
 use quorate::Protocol;
 
 mod accumulator;
+mod byzantine_generals;
 mod dining_philosophers;
+mod echo_multicast;
+mod pam;
 mod paxos;
+mod regular_storage;
 mod tree;
 mod two_phase_commit;
 
@@ -17,5 +21,9 @@ pub fn protocols() -> Vec<Protocol> {
         two_phase_commit::protocol(),
         accumulator::protocol(),
         dining_philosophers::protocol(),
+        echo_multicast::protocol(),
+        regular_storage::protocol(),
+        byzantine_generals::protocol(),
+        pam::protocol(),
     ]
 }

@@ -2,16 +2,21 @@
 //!
 //! From: Lamport, The Part-Time Parliament (1998); quorum transitions and the single-message variant from
 //! Bokor et al., MP-Basset (DSN 2011), figure 3. Proposer *i* has ballot and value *i* + 1 and acts once.
+//! With `--leaders interchangeable` the proposers are those of paxos/leaders.rs; acceptors are the same.
 //! Known: TLC, SPIN, rumur and `CMurphi` agree on the counts below (states, transitions, one learner):
 //! (2,3) 27,410 and 94,055; (2,4) 196,297 and 787,452; (3,3) 7,479,449 and 37,238,397; (2,3) with single
 //! messages 131,022 and 648,709; (2,3) keeping stale messages 8,649 and 20,049.
-//! Held by: tests/counts.rs.
+//! That two acceptors never accept different values is not a property of Paxos: `--property
+//! chosen-is-accepted` is the erroneous property of Bokor et al., FORTE 2010, Table 1, and is violated.
+//! Held by: tests/counts.rs, `tests/pam_generals.rs`.
+
+mod leaders;
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use quorate::protocol::Arguments;
 use quorate::{
-    Outbox, Protocol, Quorum, Received, Role, RoleName, System, Transitions, majority_of, observe,
+    Outbox, ProcessId, Protocol, Quorum, Received, Role, RoleName, System, Transitions, majority_of, observe,
 };
 
 const PROPOSERS: RoleName = RoleName::new("proposer");
@@ -29,10 +34,42 @@ struct Accepted {
 
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 enum Msg {
-    Read { ballot: Ballot },
-    Reply { ballot: Ballot, accepted: Option<Accepted> },
-    Write { ballot: Ballot, value: PaxosValue },
-    Accept { ballot: Ballot, value: PaxosValue },
+    Read {
+        ballot: Ballot,
+    },
+    Reply {
+        ballot: Ballot,
+        accepted: Option<Accepted>,
+    },
+    Write {
+        ballot: Ballot,
+        value: PaxosValue,
+    },
+    Accept {
+        ballot: Ballot,
+        value: PaxosValue,
+    },
+    /// A Read in the name of an interchangeable leader, and its Reply, which go with the leader's value.
+    ReadFor {
+        leader: ProcessId,
+        ballot: Ballot,
+        value: PaxosValue,
+    },
+    ReplyTo {
+        ballot: Ballot,
+        value: PaxosValue,
+        accepted: Option<Accepted>,
+    },
+}
+
+impl Msg {
+    /// The ballot that an acceptor is asked to promise.
+    fn read_ballot(&self) -> Option<Ballot> {
+        match self {
+            Msg::Read { ballot } | Msg::ReadFor { ballot, .. } => Some(*ballot),
+            _ => None,
+        }
+    }
 }
 
 /// How the protocol is modelled, and what is wrong with it.
@@ -42,6 +79,13 @@ struct Variant {
     keep_stale: bool,
     majority: usize,
     bug: Option<Bug>,
+}
+
+impl Variant {
+    /// Accepts whose ballots count as the same one make a majority together.
+    fn counts_as(self, ballot: Ballot) -> Ballot {
+        if self.bug == Some(Bug::LearnerIgnoresValue) { 0 } else { ballot }
+    }
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
@@ -142,7 +186,7 @@ impl Role for Acceptor {
     fn transitions(&self, t: &mut Transitions<Self>) {
         let keep = self.variant.keep_stale;
         t.message("read")
-            .of(move |a, m| matches!(m, Msg::Read { ballot } if !keep || a.promises(*ballot)))
+            .of(move |a, m| m.read_ballot().is_some_and(|ballot| !keep || a.promises(ballot)))
             .run(Self::read);
         t.message("write")
             .of(move |a, m| matches!(m, Msg::Write { ballot, .. } if !keep || a.accepts(*ballot)))
@@ -160,10 +204,14 @@ impl Acceptor {
     }
 
     fn read(&mut self, read: Received<'_, Msg>, out: &mut Outbox<Msg>) {
-        let Msg::Read { ballot } = *read else { return };
-        if self.promises(ballot) {
-            self.promised = ballot;
-            out.send(read.from, Msg::Reply { ballot, accepted: self.accepted });
+        let Some(promised) = read.read_ballot().filter(|ballot| self.promises(*ballot)) else { return };
+        self.promised = promised;
+        let accepted = self.accepted;
+        match *read {
+            Msg::ReadFor { leader, ballot, value } => {
+                out.send(leader, Msg::ReplyTo { ballot, value, accepted });
+            }
+            _ => out.send(read.from, Msg::Reply { ballot: promised, accepted }),
         }
     }
 
@@ -193,18 +241,15 @@ impl Role for Learner {
             t.message("accept").run(Self::count_accept);
         } else {
             t.quorum("accept", majority_of(ACCEPTORS))
-                .of(|l, m| if let Msg::Accept { ballot, .. } = m { Some(l.group(*ballot)) } else { None })
+                .of(|l, m| {
+                    if let Msg::Accept { ballot, .. } = m { Some(l.variant.counts_as(*ballot)) } else { None }
+                })
                 .run(Self::accept);
         }
     }
 }
 
 impl Learner {
-    /// Accepts of one group count together.
-    fn group(&self, ballot: Ballot) -> Ballot {
-        if self.variant.bug == Some(Bug::LearnerIgnoresValue) { 0 } else { ballot }
-    }
-
     fn accept(&mut self, accepts: Quorum<'_, Msg>, _: &mut Outbox<Msg>) {
         if let Msg::Accept { value, .. } = *accepts.first() {
             self.learnt.insert(value);
@@ -213,7 +258,7 @@ impl Learner {
 
     fn count_accept(&mut self, accept: Received<'_, Msg>, _: &mut Outbox<Msg>) {
         let Msg::Accept { ballot, value } = *accept else { return };
-        let group = self.group(ballot);
+        let group = self.variant.counts_as(ballot);
         let count = self.accepts.remove(&group).unwrap_or(0) + 1;
         if count == self.variant.majority {
             self.learnt.insert(value);
@@ -236,6 +281,17 @@ pub(crate) fn protocol() -> Protocol {
             "consume a majority in one step, or count message by message",
         )
         .choice("stale", ["consume", "keep"], "what an acceptor does with a message it will not act on")
+        .choice(
+            "leaders",
+            ["ordered", "interchangeable"],
+            "ordered: as above; interchangeable: each takes any free ballot and value 1 or 2, and everybody \
+             collects message by message, whatever --transitions says",
+        )
+        .choice(
+            "property",
+            ["agreement", "chosen-is-accepted"],
+            "chosen-is-accepted wrongly takes every accepted value for a chosen one, and is violated",
+        )
         .bug("always-accept", "an acceptor accepts every Write, whatever it has promised")
         .bug("learner-ignores-value", "any majority of accepts counts, whatever their ballots")
         .bug("first-reply", "a proposer takes the value in the first reply, not the highest-numbered")
@@ -253,15 +309,33 @@ fn system(arguments: &Arguments) -> System<Msg> {
             _ => Bug::FirstReply,
         }),
     };
-    System::new()
-        .role(PROPOSERS, arguments.number("proposers"), |index| Proposer::new(index, variant))
-        .role(ACCEPTORS, acceptors, |_| Acceptor { promised: 0, accepted: None, variant })
-        .role(LEARNERS, arguments.number("learners"), |_| Learner {
-            learnt: BTreeSet::new(),
-            accepts: BTreeMap::new(),
-            variant,
+    let (proposers, learners) = (arguments.number("proposers"), arguments.number("learners"));
+    let acceptor = |_| Acceptor { promised: 0, accepted: None, variant };
+    let system = if arguments.choice("leaders") == "interchangeable" {
+        System::new()
+            .role(PROPOSERS, proposers, |_| leaders::Leader::new(variant))
+            .role(ACCEPTORS, acceptors, acceptor)
+            .role(LEARNERS, learners, |_| leaders::Learner::new(variant))
+            .role(leaders::CLIENT, 1, |_| leaders::Client::new(proposers))
+    } else {
+        System::new()
+            .role(PROPOSERS, proposers, |index| Proposer::new(index, variant))
+            .role(ACCEPTORS, acceptors, acceptor)
+            .role(LEARNERS, learners, |_| Learner {
+                learnt: BTreeSet::new(),
+                accepts: BTreeMap::new(),
+                variant,
+            })
+    };
+    if arguments.choice("property") == "chosen-is-accepted" {
+        system.invariant("chosen is accepted", observe(|a: &Acceptor| a.accepted), |accepted| {
+            let values: BTreeSet<PaxosValue> = accepted.iter().flatten().map(|found| found.value).collect();
+            values.len() <= 1
         })
-        .invariant("agreement", observe(|l: &Learner| l.learnt.clone()), |learnt| {
-            learnt.iter().flat_map(|values| values.iter()).collect::<BTreeSet<_>>().len() <= 1
+    } else {
+        let learnt = observe(|l: &Learner| l.learnt.clone()).and(|l: &leaders::Learner| l.learnt.clone());
+        system.invariant("agreement", learnt, |learnt| {
+            learnt.iter().flatten().collect::<BTreeSet<_>>().len() <= 1
         })
+    }
 }

@@ -107,7 +107,7 @@ fn dining_philosophers() {
 }
 
 /// Every planted bug: what it breaks with the default parameters, and in how many steps at least.
-const BUGS: [(&str, &str, &str, usize); 13] = [
+const BUGS: [(&str, &str, &str, usize); 24] = [
     ("paxos", "always-accept", "agreement", 14),
     ("paxos", "learner-ignores-value", "agreement", 14),
     ("paxos", "first-reply", "agreement", 14),
@@ -121,6 +121,17 @@ const BUGS: [(&str, &str, &str, usize); 13] = [
     ("accumulator", "checkpoint-stops-forwarding", "sums agree", 5),
     ("dining-philosophers", "all-left-first", "everybody has eaten", 9),
     ("dining-philosophers", "forgetful-fork", "no two neighbours eat", 10),
+    ("echo-multicast", "deliver-at-once", "agreement", 3),
+    ("echo-multicast", "few-echoes", "agreement", 8),
+    ("echo-multicast", "echo-every-init", "agreement", 10),
+    ("regular-storage", "one-ack", "regularity", 7),
+    ("regular-storage", "one-reply", "regularity", 7),
+    ("regular-storage", "first-reply", "regularity", 8),
+    ("regular-storage", "overwrite", "regularity", 13),
+    ("byzantine-generals", "one-round-short", "IC1: loyal lieutenants agree", 3),
+    ("byzantine-generals", "any-attack", "IC2: a loyal commander is obeyed", 6),
+    ("pam", "lost-state", "agreement", 11),
+    ("pam", "first-value", "agreement", 13),
 ];
 
 #[test]
@@ -155,7 +166,18 @@ fn the_list_of_bugs_is_complete_and_every_protocol_has_one() {
 #[test]
 fn the_zoo_lists_its_protocols_in_order() {
     let names: Vec<&str> = quorate_zoo::protocols().iter().map(Protocol::name).collect();
-    assert_eq!(names, ["paxos", "tree", "two-phase-commit", "accumulator", "dining-philosophers"]);
+    let known = [
+        "paxos",
+        "tree",
+        "two-phase-commit",
+        "accumulator",
+        "dining-philosophers",
+        "echo-multicast",
+        "regular-storage",
+        "byzantine-generals",
+        "pam",
+    ];
+    assert_eq!(names, known);
 }
 
 #[track_caller]

@@ -82,6 +82,7 @@ mod kernel;
 pub mod program;
 pub mod property;
 pub mod protocol;
+pub mod reduce;
 pub mod verdict;
 pub mod world;
 

@@ -13,32 +13,24 @@ use super::visited::VisitedSet;
 use super::{Order, Search, Sleep, Visited, Watch};
 use crate::kernel::{Kernel, State};
 use crate::protocol::Model;
+use crate::reduce::{Reduction, Reductions};
 use crate::verdict::{
     Coverage, Report, Schedule, Stopped, Verdict, Violation, follow_causes, minimise, replay,
 };
 
-/// Explores every reachable state of a model.
+/// Explores every reachable state of a model, or as many as its reductions say are enough.
 pub fn explore(model: &Model, search: &Search, watch: &mut dyn Watch) -> Report {
     let sleep = if search.order == Order::Breadth { search.tuning.sleep } else { Sleep::Nobody };
-    let mut kernel = Kernel::new(model, sleep);
+    let mut kernel = Kernel::new(model, search, sleep);
     // Depth-first search is for finding violations, so it remembers the way from the start.
     let recording = search.order == Order::Depth;
-    let first_states = search.tuning.first_states;
-    let first = Search {
-        states_max: Some(search.states_max.map_or(first_states, |max| max.min(first_states))),
-        ..search.clone()
-    };
-    let mut run = Run::new(&mut kernel, &first, recording);
-    let mut ended = run.search(watch);
-    if ended == Ended::Stopped(Stopped::States(first_states)) && search.states_max != Some(first_states) {
-        // A search that gets this far starts again, with the system split in a better way.
-        let (steps_max, coverage) = (4 * run.coverage.depth + 16, run.coverage);
-        kernel.split_anew(steps_max, &mut |bytes| {
-            let coverage = Coverage { bytes, ..coverage };
-            search.bytes_max.is_some_and(|limit| bytes >= limit) || watch.round(&coverage).is_some()
-        });
-        run = Run::new(&mut kernel, search, recording);
-        ended = run.search(watch);
+    let mut rounds = 1;
+    let (mut run, mut ended) = explore_once(&mut kernel, search, recording, watch);
+    while ended == Ended::Exhausted && run.kernel.must_begin_again() {
+        // A reduction rests on what the search has seen of the processes: it must not have seen more since.
+        kernel.begin();
+        rounds += 1;
+        (run, ended) = explore_once(&mut kernel, search, recording, watch);
     }
     if let (Ended::Stopped(_), Some((_, state))) = (&ended, run.panicking) {
         // A limit does not undo what was found before it.
@@ -46,21 +38,25 @@ pub fn explore(model: &Model, search: &Search, watch: &mut dyn Watch) -> Report 
     }
     let (coverage, missed) = (run.coverage, run.visited.missed_probability());
     let parents = std::mem::take(&mut run.rounds.parents);
-    let system_states = search
-        .count_system_states
-        .then(|| run.visited.states().map(|states| run.kernel.system_states(states)))
-        .flatten();
+    let countable = search.count_system_states && !search.reductions.has(Reduction::Beliefs);
+    let system_states =
+        countable.then(|| run.visited.states().map(|states| run.kernel.system_states(states))).flatten();
     kernel.conclude();
+    let reductions = kernel.in_use();
     let verdict = match (kernel.impure(), ended) {
         (Some(handler), _) => Verdict::Unknown(Stopped::Impure(handler.to_string())),
         (None, Ended::Stopped(stopped)) => Verdict::Unknown(stopped),
-        (None, Ended::Violated(found)) if search.order == Order::Depth => {
-            violated(model, search, kernel.schedule(&path(parents, found.state), found.panics))
+        (None, Ended::Violated(found)) => {
+            let told = if search.order == Order::Depth {
+                Ok(kernel.schedule(&path(parents, found.state), found.panics))
+            } else {
+                way_to(&mut kernel, search, found, watch)
+            };
+            match told {
+                Ok(schedule) => told_violation(model, search, schedule, watch),
+                Err(stopped) => Verdict::Unknown(stopped),
+            }
         }
-        (None, Ended::Violated(found)) => match way_to(&mut kernel, search, found, watch) {
-            Ok(schedule) => violated(model, search, schedule),
-            Err(stopped) => Verdict::Unknown(stopped),
-        },
         (None, Ended::Exhausted) if missed > 0.0 => Verdict::HoldsWithin(format!(
             "states are known by their fingerprints; some state was missed with a probability of {missed:.1e}"
         )),
@@ -70,7 +66,45 @@ pub fn explore(model: &Model, search: &Search, watch: &mut dyn Watch) -> Report 
     let missed_probability = (search.visited == Visited::Fingerprint).then_some(missed);
     let faults = model.world().faults().into_iter().map(|kind| (kind, kernel.steps_of(kind))).collect();
     let threads = search.threads;
-    Report { verdict, properties, coverage, faults, system_states, threads, missed_probability }
+    Report {
+        verdict,
+        properties,
+        coverage,
+        faults,
+        system_states,
+        reductions,
+        rounds,
+        threads,
+        missed_probability,
+    }
+}
+
+/// One search from the start. One that gets far starts again, with the system split in a better way.
+fn explore_once<'r, 'm>(
+    kernel: &'r mut Kernel<'m>,
+    search: &Search,
+    recording: bool,
+    watch: &mut dyn Watch,
+) -> (Run<'r, 'm>, Ended) {
+    let first_states = search.tuning.first_states;
+    let first = Search {
+        states_max: Some(search.states_max.map_or(first_states, |max| max.min(first_states))),
+        ..search.clone()
+    };
+    let mut run = Run::new(kernel, first, recording);
+    let ended = run.search(watch);
+    run.search = search.clone();
+    if ended != Ended::Stopped(Stopped::States(first_states)) || search.states_max == Some(first_states) {
+        return (run, ended);
+    }
+    let Run { kernel, coverage, .. } = run;
+    kernel.split_anew(4 * coverage.depth + 16, &mut |bytes| {
+        let coverage = Coverage { bytes, ..coverage };
+        search.bytes_max.is_some_and(|limit| bytes >= limit) || watch.round(&coverage).is_some()
+    });
+    let mut run = Run::new(kernel, search.clone(), recording);
+    let ended = run.search(watch);
+    (run, ended)
 }
 
 /// How a search ended.
@@ -91,7 +125,7 @@ struct Violating {
 /// A search in progress.
 struct Run<'r, 'm> {
     kernel: &'r mut Kernel<'m>,
-    search: &'r Search,
+    search: Search,
     visited: VisitedSet,
     frontier: Frontier,
     rounds: Rounds,
@@ -101,7 +135,7 @@ struct Run<'r, 'm> {
 }
 
 impl<'r, 'm> Run<'r, 'm> {
-    fn new(kernel: &'r mut Kernel<'m>, search: &'r Search, recording: bool) -> Self {
+    fn new(kernel: &'r mut Kernel<'m>, search: Search, recording: bool) -> Self {
         let initial = kernel.initial();
         let mut visited = VisitedSet::new(search.visited, search.tuning.narrow_max);
         visited.insert(initial);
@@ -138,6 +172,9 @@ impl<'r, 'm> Run<'r, 'm> {
                 self.coverage.states += self.rounds.insert(&mut self.visited, found, learn);
             }
             self.measure();
+            if self.kernel.blown() {
+                return Ended::Exhausted;
+            }
             if let Some(stopped) = watch.round(&self.coverage).or_else(|| self.limit_reached())
                 && self.coverage.frontier > 0
             {
@@ -176,9 +213,9 @@ fn way_to(
     search: &Search,
     found: Violating,
     watch: &mut dyn Watch,
-) -> Result<Schedule, Stopped> {
+) -> Result<Option<Schedule>, Stopped> {
     let unlimited = Search { states_max: None, bytes_max: None, visited: Visited::Exact, ..search.clone() };
-    let mut run = Run::new(kernel, &unlimited, true);
+    let mut run = Run::new(kernel, unlimited, true);
     let again = match run.search(&mut UnlessInterrupted(watch)) {
         Ended::Violated(again) => again,
         Ended::Stopped(stopped) => return Err(stopped),
@@ -210,6 +247,41 @@ fn path(mut parents: Vec<(State, State)>, to: State) -> Vec<State> {
     path
 }
 
+/// How many states a search without reductions may take to tell a violation in fewer steps.
+const RETELLING_STATES: u64 = 1_000_000;
+
+/// The verdict for a violation that was found. A reduced search may have found it on a detour, or be unable to tell
+/// how it happens: then a search without reductions tells it, in the fewest steps, if that does not take long.
+fn told_violation(
+    model: &Model,
+    search: &Search,
+    schedule: Option<Schedule>,
+    watch: &mut dyn Watch,
+) -> Verdict {
+    let told = schedule.map(|schedule| violated(model, search, schedule));
+    if search.reductions.which.is_empty() {
+        return told.expect("every path of states without reductions tells its steps");
+    }
+    let unreduced = Search {
+        order: Order::Breadth,
+        visited: Visited::Exact,
+        reductions: Reductions::default(),
+        states_max: told.is_some().then_some(RETELLING_STATES),
+        bytes_max: None,
+        count_system_states: false,
+        ..search.clone()
+    };
+    let report = explore(model, &unreduced, &mut UnlessInterrupted(watch));
+    match (report.verdict, told) {
+        (Verdict::Violated(shortest), _) => Verdict::Violated(shortest),
+        (_, Some(told)) => told,
+        (Verdict::Unknown(stopped), None) => Verdict::Unknown(stopped),
+        (other, None) => {
+            panic!("a bug in quorate: only a reduced search finds a violation: {}", other.word())
+        }
+    }
+}
+
 /// The verdict that a schedule shows, as replay confirms it.
 fn violated(model: &Model, search: &Search, mut schedule: Schedule) -> Verdict {
     let confirm = |schedule: &Schedule| match replay(model, schedule) {
@@ -218,7 +290,7 @@ fn violated(model: &Model, search: &Search, mut schedule: Schedule) -> Verdict {
         Err(error) => panic!("a bug in quorate: replay refuses the counterexample: {error}"),
     };
     let (mut trace, broken) = confirm(&schedule);
-    if search.order == Order::Depth {
+    if search.order == Order::Depth || !search.reductions.which.is_empty() {
         schedule = minimise(model, schedule, &broken);
         (trace, _) = confirm(&schedule);
     }

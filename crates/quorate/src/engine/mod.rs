@@ -9,6 +9,7 @@ mod visited;
 
 pub use explore::explore;
 
+use crate::reduce::Reductions;
 use crate::verdict::{Coverage, Stopped};
 
 /// In which order states are expanded.
@@ -49,6 +50,8 @@ pub struct Search {
     pub bytes_max: Option<u64>,
     /// Count the vectors of local states as well; not by fingerprint, which forgets the states.
     pub count_system_states: bool,
+    /// How to search less.
+    pub reductions: Reductions,
     #[doc(hidden)]
     pub tuning: Tuning,
 }
@@ -66,6 +69,24 @@ pub struct Tuning {
     pub first_states: u64,
     /// Which processes sleep.
     pub sleep: Sleep,
+    /// What a reduction leaves out, to show that the tests notice.
+    pub mutant: Option<Mutant>,
+}
+
+/// A part without which a reduction is wrong.
+#[doc(hidden)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Mutant {
+    /// Stubborn sets do not look at who can send what they wait for.
+    NoEnabling,
+    /// Steps that change what properties see are taken apart from others.
+    NoVisibility,
+    /// Steps that can be repeated for ever are taken apart from others.
+    NoProviso,
+    /// Beliefs with stubborn sets forget that a process may never send.
+    NoQuiescence,
+    /// With symmetry, reductions rest on the steps of representatives only.
+    NoSaturation,
 }
 
 /// Which processes sleep in a state that was found by a step of another.
@@ -82,7 +103,13 @@ pub enum Sleep {
 
 impl Default for Tuning {
     fn default() -> Self {
-        Tuning { chunk: 2048, narrow_max: visited::NARROW_MAX, first_states: 20_000, sleep: Sleep::Untouched }
+        Tuning {
+            chunk: 2048,
+            narrow_max: visited::NARROW_MAX,
+            first_states: 20_000,
+            sleep: Sleep::Untouched,
+            mutant: None,
+        }
     }
 }
 
@@ -96,6 +123,7 @@ impl Default for Search {
             depth_max: None,
             bytes_max: None,
             count_system_states: false,
+            reductions: Reductions::default(),
             tuning: Tuning::default(),
         }
     }

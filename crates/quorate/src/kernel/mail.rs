@@ -49,6 +49,16 @@ impl Members {
         Members(self.0 | other.0)
     }
 
+    /// How many.
+    pub(super) fn count(self) -> u32 {
+        self.0.count_ones()
+    }
+
+    /// All but these.
+    pub(super) fn others(self) -> Self {
+        Members(!self.0)
+    }
+
     /// The processes that come before this one.
     pub(super) fn before(process: ProcessId) -> Self {
         Members((1 << process.index()) - 1)

@@ -13,36 +13,46 @@
 //! global state, exactly.
 //! Held by: testkit/tests/agreement.rs, crates/quorate-zoo/tests/counts.rs.
 
+mod component;
+mod local;
 mod mail;
 mod process;
 mod purity;
 mod sleep;
 mod split;
+mod stable;
+mod story;
+mod stubborn;
 mod table;
 mod tree;
 mod views;
 
-use std::collections::{HashMap, HashSet};
+use std::collections::{BTreeSet, HashMap, HashSet};
+use std::sync::Arc;
 
+use component::Component;
+use local::Live;
 use mail::{Mail, Members, NOTHING};
-use process::ProcessGraph;
+use process::{ConfigurationId, ConfigurationStep};
 use purity::Purity;
 use sleep::Rules;
 pub(crate) use sleep::{AWAKE, RuleId};
 use split::{Dice, Split};
+use stubborn::{Choice, Needs, Stubborn};
 use table::Interner;
 use tree::{BLOCKED, Half, Tree};
 pub(crate) use views::Judgement;
 use views::Views;
 
-use crate::engine::Sleep;
+use crate::engine::{Mutant, Search, Sleep};
 use crate::property::Automaton;
 use crate::protocol::{Model, Process, ProcessId, Sending};
+use crate::reduce::{Reduction, Reductions};
 use crate::verdict::{Schedule, ScheduledStep, Taken};
 use crate::world::StepKind;
 
 /// A global state: the states of the two halves of the system.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Default)]
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Default)]
 pub(crate) struct State {
     pub(crate) left: u32,
     pub(crate) right: u32,
@@ -68,12 +78,21 @@ impl SystemStates {
     }
 }
 
+/// Where a process is in the end.
+struct End {
+    configuration: ConfigurationId,
+    /// It has a step that panics.
+    panics: bool,
+}
+
 /// Something that the kernel has not worked out yet.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Unknown {
     Steps(Side, u32),
     Arrival(Side, u32, u32),
     Judgement(State),
+    /// Who steps in a state.
+    Choice(State),
 }
 
 /// A half of the system.
@@ -94,31 +113,124 @@ struct Tools<'a, 'm> {
 pub(crate) struct Kernel<'m> {
     model: &'m Model,
     mail: Mail,
-    processes: Vec<ProcessGraph>,
+    components: Vec<Component>,
     purity: Purity,
     tree: Tree,
     views: Views,
     rules: Rules,
+    reductions: Reductions,
+    /// Processes for which beliefs were too many.
+    disbelieved: BTreeSet<usize>,
+    stubborn: Option<Stubborn>,
+    mutant: Option<Mutant>,
+    /// How much had been seen of the processes when what the reductions rest on was worked out.
+    rests_on: usize,
 }
 
 impl<'m> Kernel<'m> {
     /// Nothing is known yet. Processes may sleep only in a breadth-first search, and only where steps commute.
-    pub(crate) fn new(model: &'m Model, sleep: Sleep) -> Self {
+    pub(crate) fn new(model: &'m Model, search: &Search, sleep: Sleep) -> Self {
         let initial = model.processes().iter().map(Process::initial);
         let initial = initial.chain(model.monitors().iter().map(Automaton::initial)).cloned();
-        let new = |(at, initial)| ProcessGraph::new(ProcessId::new(at), initial);
-        let processes: Vec<ProcessGraph> = initial.enumerate().map(new).collect();
-        let sleep = if model.commutes() { sleep } else { Sleep::Nobody };
-        let tree = Tree::new(&Split::in_order(processes.len()));
-        Kernel {
+        let new = |(at, initial)| Component::new(ProcessId::new(at), initial);
+        let components: Vec<Component> = initial.enumerate().map(new).collect();
+        let reductions = search.reductions.clone();
+        let keeps_steps = reductions.which.iter().all(|reduction| *reduction == Reduction::Inert);
+        let sleep = if model.commutes() && keeps_steps { sleep } else { Sleep::Nobody };
+        let tree = Tree::new(&Split::in_order(components.len()));
+        let mut kernel = Kernel {
             model,
             mail: Mail::new(model.world().channel),
-            processes,
+            components,
             purity: Purity::new(model),
-            views: Views::new(model),
+            views: Views::new(model, false),
             rules: Rules::new(sleep),
             tree,
+            reductions,
+            disbelieved: BTreeSet::new(),
+            stubborn: None,
+            mutant: search.tuning.mutant,
+            rests_on: 0,
+        };
+        kernel.begin();
+        kernel
+    }
+
+    /// Has the search seen something that its reductions do not know of? Then it proves nothing yet.
+    pub(crate) fn must_begin_again(&self) -> bool {
+        let rests = self.reductions.has(Reduction::Inert) || self.reductions.has(Reduction::Stubborn);
+        self.blown() || rests && self.rests_on != self.seen()
+    }
+
+    /// Were there too many beliefs for some process?
+    pub(crate) fn blown(&self) -> bool {
+        self.components.iter().any(Component::blown)
+    }
+
+    fn seen(&self) -> usize {
+        self.components.iter().map(|component| component.graph.observed.seen()).sum()
+    }
+
+    /// Begins a search, with reductions that rest on all that was seen of the processes so far. What handlers have
+    /// answered stays known; numbers of states mean nothing any more.
+    pub(crate) fn begin(&mut self) {
+        let blown = self.components.iter().enumerate().filter(|(_, component)| component.blown());
+        self.disbelieved.extend(blown.map(|(at, _)| at));
+        self.rests_on = self.seen();
+        let idle = self.reductions.leave_out_idle_steps(self.model);
+        self.components.iter_mut().for_each(|component| component.graph.leaves_out_idle_steps = idle);
+        let live: Vec<Option<Arc<Live>>> = (0..self.components.len()).map(|at| self.live(at)).collect();
+        let believing = self.reductions.has(Reduction::Beliefs);
+        let mut tools = Tools { model: self.model, mail: &mut self.mail, purity: &mut self.purity };
+        for (at, (component, live)) in self.components.iter_mut().zip(live).enumerate() {
+            component.begin(live, believing && !self.disbelieved.contains(&at), &mut tools);
         }
+        self.stubborn =
+            self.needs().map(|needs| Stubborn::new(needs, &self.components, &self.mail, self.model));
+        self.number_anew(&Split::in_order(self.components.len()));
+    }
+
+    fn number_anew(&mut self, split: &Split) {
+        self.tree = Tree::new(split);
+        self.views = Views::new(self.model, self.reductions.has(Reduction::Beliefs));
+        if let Some(stubborn) = &mut self.stubborn {
+            stubborn.forget_states();
+        }
+    }
+
+    /// The messages that can still make a difference to a process, if others are left out.
+    fn live(&mut self, at: usize) -> Option<Arc<Live>> {
+        if !self.reductions.has(Reduction::Inert) || self.model.monitor(ProcessId::new(at)).is_some() {
+            return None;
+        }
+        let mut tools = Tools { model: self.model, mail: &mut self.mail, purity: &mut self.purity };
+        let graph = &mut self.components[at].graph;
+        let locals = graph.observed.locals();
+        let effective = locals
+            .into_iter()
+            .map(|local| (local, graph.effective(local, &mut tools).into_iter().collect::<BTreeSet<_>>()));
+        let effective = effective.collect();
+        Some(Arc::new(graph.observed.live(effective)))
+    }
+
+    /// How stubborn sets are made, if they are.
+    fn needs(&self) -> Option<Needs> {
+        if !self.reductions.has(Reduction::Stubborn) {
+            return None;
+        }
+        let visible =
+            stable::all_stable(self.model, &self.components) || self.mutant == Some(Mutant::NoVisibility);
+        // Arrivals enlarge beliefs instead of commuting with steps: only what stays broken is sure to be found.
+        let possible = visible || !self.reductions.has(Reduction::Beliefs);
+        let Reductions { split, seeds, .. } = self.reductions;
+        possible.then_some(Needs { split, seeds, visible, mutant: self.mutant })
+    }
+
+    /// The reductions that are in use: stubborn sets may turn out not to go with beliefs, for properties that may hold
+    /// again after they were broken.
+    pub(crate) fn in_use(&self) -> Vec<Reduction> {
+        let used = |reduction: &Reduction| *reduction != Reduction::Stubborn || self.stubborn.is_some();
+        self.reductions.which.iter().copied().filter(used).collect()
     }
 
     /// Splits the system anew, as the states on random walks suggest. What is known of the processes stays
@@ -129,16 +241,15 @@ impl<'m> Kernel<'m> {
         let mut sample = self.walk(steps_max, enough);
         sample.sort_unstable();
         sample.dedup();
-        let sample: Vec<Vec<u32>> = sample.iter().map(|state| self.configurations(*state)).collect();
-        self.tree = Tree::new(&Split::for_sample(self.processes.len(), &sample));
-        self.views = Views::new(self.model);
+        let sample: Vec<Vec<u32>> = sample.iter().map(|state| self.vector(*state)).collect();
+        self.number_anew(&Split::for_sample(self.components.len(), &sample));
     }
 
     /// The states on random walks from the start, each until nothing can happen: the same ones every time.
     /// On each walk some processes, chosen at random, move only when the others cannot, so that states in
     /// which somebody lags far behind are seen too.
     fn walk(&mut self, steps_max: u32, enough: &mut dyn FnMut(u64) -> bool) -> Vec<State> {
-        let count = split::SAMPLE / self.processes.len();
+        let count = split::SAMPLE / self.components.len();
         let mut dice = Dice::default();
         let (mut states, mut state, mut slow) = (Vec::new(), self.initial(), Members::some(dice.roll()));
         let mut steps = 0;
@@ -169,12 +280,31 @@ impl<'m> Kernel<'m> {
         State { left, right }
     }
 
-    /// Calls `successor` for each step of a state that is not asleep, and returns how many steps there are,
-    /// asleep or not. If something is unknown it says what; `successor` may have been called for some steps
-    /// then.
+    /// Calls `successor` for each step of a state that is to be taken, and returns how many steps there are,
+    /// asleep or not; of a reduced search, how many are taken. If something is unknown it says what; `successor` may
+    /// have been called for some steps then.
     #[inline]
     pub(crate) fn expand(&self, found: Found, successor: impl FnMut(Found)) -> Result<usize, Unknown> {
+        if self.stubborn.is_some() {
+            return self.expand_chosen(found.state, successor);
+        }
         self.expand_awake(found.state, self.rules.asleep(found.rule), successor)
+    }
+
+    /// Takes the steps of those who step in a state, and the possibility that they never do.
+    fn expand_chosen(&self, state: State, mut successor: impl FnMut(Found)) -> Result<usize, Unknown> {
+        let choice = self.stubborn.as_ref().and_then(|stubborn| stubborn.chosen(state));
+        let Choice { members, still } = choice.ok_or(Unknown::Choice(state))?;
+        let mut taken = 0;
+        let mut take = |found| {
+            taken += 1;
+            successor(found);
+        };
+        self.expand_awake(state, members.others(), &mut take)?;
+        if let Some(state) = still {
+            take(Found { state, rule: AWAKE });
+        }
+        Ok(taken)
     }
 
     #[inline]
@@ -238,7 +368,7 @@ impl<'m> Kernel<'m> {
     pub(crate) fn learn(&mut self, unknown: Unknown) {
         let mut workshop = tree::Workshop {
             tools: Tools { model: self.model, mail: &mut self.mail, purity: &mut self.purity },
-            processes: &mut self.processes,
+            components: &mut self.components,
             views: &mut self.views,
             rules: &mut self.rules,
         };
@@ -246,11 +376,93 @@ impl<'m> Kernel<'m> {
             Unknown::Steps(side, of) => self.tree.learn_steps(side, of, &mut workshop),
             Unknown::Arrival(side, at, sends) => self.tree.learn_arrival(side, at, sends, &mut workshop),
             Unknown::Judgement(state) => {
-                let configurations = self.tree.configurations(state.left, state.right);
+                let vector = self.tree.configurations(state.left, state.right);
                 let views = (self.tree.left().view(state.left), self.tree.right().view(state.right));
-                self.views.learn(self.model, &self.processes, &configurations, views);
+                self.views.learn(self.model, &vector, views);
+            }
+            Unknown::Choice(state) => self.choose(state),
+        }
+    }
+
+    /// Works out who steps in a state.
+    fn choose(&mut self, state: State) {
+        let vector = self.vector(state);
+        let Some(members) = self.stubborn_members(&vector) else { return };
+        let everyone = members == Members::NOBODY.others();
+        let wanted = !everyone && self.mutant != Some(Mutant::NoQuiescence);
+        let still = wanted.then(|| self.stilled(&vector, members)).flatten();
+        let still = still.map(|vector| self.representative(&vector));
+        if let Some(stubborn) = &mut self.stubborn {
+            stubborn.remember(state, Choice { members, still });
+        }
+    }
+
+    /// Who steps in a vector, if not everybody does.
+    fn stubborn_members(&mut self, vector: &[u32]) -> Option<Members> {
+        let mut tools = Tools { model: self.model, mail: &mut self.mail, purity: &mut self.purity };
+        let stubborn = self.stubborn.as_mut()?;
+        Some(stubborn.choose(vector, &mut self.components, &mut tools))
+    }
+
+    /// The vector in which these processes, whose states are beliefs, never step again; `None` if they must.
+    fn stilled(&mut self, vector: &[u32], members: Members) -> Option<Vec<u32>> {
+        let mut tools = Tools { model: self.model, mail: &mut self.mail, purity: &mut self.purity };
+        let mut stilled = vector.to_vec();
+        for at in (0..self.model.processes().len()).filter(|at| members.contains(ProcessId::new(*at))) {
+            stilled[at] = self.components[at].quiescent(vector[at], &mut tools)?;
+        }
+        Some(stilled)
+    }
+
+    /// The states of the components in a global state.
+    fn vector(&self, state: State) -> Vec<u32> {
+        self.tree.configurations(state.left, state.right)
+    }
+
+    /// The global state that stands for a vector.
+    fn representative(&mut self, vector: &[u32]) -> State {
+        let (left, right) = self.tree.number_of(vector);
+        State { left, right }
+    }
+
+    /// The vector after a step of a process; `None` if there is no room for what it sends.
+    fn vector_after(&mut self, from: &[u32], process: usize, next: u32, sends: u32) -> Option<Vec<u32>> {
+        let mut to = from.to_vec();
+        to[process] = next;
+        for (at, state) in to.iter_mut().enumerate() {
+            let (arriving, _) = self.mail.split_own(sends, ProcessId::new(at));
+            if arriving != NOTHING {
+                let mut tools = Tools { model: self.model, mail: &mut self.mail, purity: &mut self.purity };
+                *state = self.components[at].arrive(*state, arriving, &mut tools)?;
             }
         }
+        Some(to)
+    }
+
+    /// For each process, a configuration that it can be in, such that together they violate a property; or, of one
+    /// of them, that has a step that panics.
+    fn ends(&mut self, vector: &[u32], panics: bool) -> Option<Vec<End>> {
+        let mut tools = Tools { model: self.model, mail: &mut self.mail, purity: &mut self.purity };
+        let first = |at: usize| self.components[at].members(vector[at])[0];
+        let mut ends: Vec<End> =
+            (0..vector.len()).map(|at| End { configuration: first(at), panics: false }).collect();
+        if panics {
+            for at in 0..self.model.processes().len() {
+                for configuration in self.components[at].members(vector[at]) {
+                    let steps = self.components[at].graph.steps(configuration, &mut tools);
+                    if steps.iter().any(|step| step.leads.is_none()) {
+                        ends[at] = End { configuration, panics: true };
+                        return Some(ends);
+                    }
+                }
+            }
+            return None;
+        }
+        let chosen = self.views.violating(self.model, vector, &mut self.components, &mut tools)?;
+        for (end, configuration) in ends.iter_mut().zip(chosen) {
+            end.configuration = configuration;
+        }
+        Some(ends)
     }
 
     /// The handler that was found to answer differently when asked twice.
@@ -263,79 +475,36 @@ impl<'m> Kernel<'m> {
         self.purity.conclude(self.model);
     }
 
-    /// The names of the steps along a path of states, and of the panicking step after it if there is one.
-    pub(crate) fn schedule(&mut self, path: &[State], panics: bool) -> Schedule {
-        let mut schedule = Schedule::new();
-        for pair in path.windows(2) {
-            let (from, to) = (self.configurations(pair[0]), self.configurations(pair[1]));
-            schedule.push(self.step_between(&from, Some(&to)).expect("a path follows steps"));
-        }
-        if panics && let Some(last) = path.last() {
-            let from = self.configurations(*last);
-            schedule.push(self.step_between(&from, None).expect("the last state has a panicking step"));
-        }
-        schedule
+    /// The steps along a path of states, to the violation in the last one, or to its panicking step. `None` if a
+    /// reduced path does not tell.
+    pub(crate) fn schedule(&mut self, path: &[State], panics: bool) -> Option<Schedule> {
+        self.story(path, panics)
     }
 
-    fn configurations(&self, state: State) -> Vec<u32> {
-        self.tree.configurations(state.left, state.right)
-    }
-
-    /// The first step that leads from one state to another, or that panics.
-    fn step_between(&mut self, from: &[u32], to: Option<&[u32]>) -> Option<ScheduledStep> {
-        for process in self.model.ids() {
-            let at = process.index();
-            let mut tools = Tools { model: self.model, mail: &mut self.mail, purity: &mut self.purity };
-            let steps = self.processes[at].steps(from[at], &mut tools);
-            for step in steps {
-                let fits = match (step.leads, to) {
-                    (None, None) => true,
-                    (Some((next, sends)), Some(to)) => {
-                        self.leads(from, process, next, sends).is_some_and(|reached| reached == to)
-                    }
-                    _ => false,
-                };
-                if fits {
-                    let mail = &self.mail;
-                    let taken = step.consumed.iter().map(|offer| Taken {
-                        envelope: mail.envelope(offer.message).clone(),
-                        nth: offer.nth,
-                    });
-                    let sent = mail.messages_of(step.sent).iter().filter_map(|message| {
-                        let to = mail.receiver(*message);
-                        let body = mail.envelope(*message).body.clone();
-                        self.model.monitor(to).is_none().then_some(Sending { to, body })
-                    });
-                    return Some(ScheduledStep {
-                        process,
-                        kind: step.kind,
-                        transition: step.transition,
-                        consumed: taken.collect(),
-                        choices: step.choices,
-                        sent: if step.kind == StepKind::Crash { sent.collect() } else { Vec::new() },
-                    });
-                }
-            }
+    /// A step of a process, told so that it can be taken again.
+    fn scheduled(&self, process: ProcessId, step: ConfigurationStep) -> ScheduledStep {
+        let mail = &self.mail;
+        let taken = step
+            .consumed
+            .iter()
+            .map(|offer| Taken { envelope: mail.envelope(offer.message).clone(), nth: offer.nth });
+        let sent = mail.messages_of(step.sent).iter().filter_map(|message| {
+            let (to, body) = (mail.receiver(*message), mail.envelope(*message).body.clone());
+            self.model.monitor(to).is_none().then_some(Sending { to, body })
+        });
+        ScheduledStep {
+            process,
+            kind: step.kind,
+            transition: step.transition,
+            consumed: taken.collect(),
+            sent: if step.kind == StepKind::Crash { sent.collect() } else { Vec::new() },
+            choices: step.choices,
         }
-        None
-    }
-
-    fn leads(&mut self, from: &[u32], process: ProcessId, next: u32, sends: u32) -> Option<Vec<u32>> {
-        let mut to = from.to_vec();
-        to[process.index()] = next;
-        for (at, configuration) in to.iter_mut().enumerate() {
-            let (arriving, _) = self.mail.split_own(sends, ProcessId::new(at));
-            if arriving != NOTHING {
-                *configuration =
-                    self.processes[at].arrive(*configuration, arriving, self.model, &self.mail)?;
-            }
-        }
-        Some(to)
     }
 
     /// How many steps of a kind the configurations of the processes have.
     pub(crate) fn steps_of(&self, kind: StepKind) -> u64 {
-        self.processes.iter().map(|process| process.steps_of(kind)).sum()
+        self.components.iter().map(|component| component.graph.steps_of(kind)).sum()
     }
 
     /// How many vectors of local states there are among these global states: what is left of a state without
@@ -353,27 +522,27 @@ impl<'m> Kernel<'m> {
 
     /// The local states of the processes of a half.
     fn locals(&self, half: &Half, state: u32) -> Vec<u32> {
-        let mut configurations = vec![None; self.processes.len()];
+        let mut configurations = vec![None; self.components.len()];
         half.configurations(state, &mut configurations);
-        let processes = self.processes.iter().zip(configurations).take(self.model.processes().len());
-        processes.filter_map(|(process, at)| at.map(|at| process.local(at))).collect()
+        let processes = self.components.iter().zip(configurations).take(self.model.processes().len());
+        processes.filter_map(|(process, at)| at.map(|at| process.graph.local(at))).collect()
     }
 
     /// Distinct local steps and runs of handlers so far.
     pub(crate) fn local_counts(&self) -> (u64, u64) {
-        let steps = self.processes.iter().map(|process| process.local_steps).sum();
-        let calls = self.processes.iter().map(|process| process.handler_calls).sum();
+        let steps = self.components.iter().map(|component| component.graph.local_steps).sum();
+        let calls = self.components.iter().map(|component| component.graph.handler_calls).sum();
         (steps, calls)
     }
 
     /// How many states of the two halves are known.
     pub(crate) fn sizes(&self) -> (usize, usize) {
-        (self.tree.left().size(&self.processes), self.tree.right().size(&self.processes))
+        (self.tree.left().size(&self.components), self.tree.right().size(&self.components))
     }
 
     /// Bytes in the tables.
     pub(crate) fn bytes(&self) -> u64 {
-        let processes: u64 = self.processes.iter().map(ProcessGraph::bytes).sum();
+        let processes: u64 = self.components.iter().map(Component::bytes).sum();
         processes + self.mail.bytes() + self.tree.bytes() + self.views.bytes()
     }
 }

@@ -14,12 +14,15 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use super::Tools;
+use super::local::{Edge, Live, LocalGraph};
 use super::mail::{Entry, Mail, MessageId, SendsId};
 use super::table::Interner;
 use crate::protocol::{Envelope, Model, Outcome, Panicked, ProcessId, QuorumSystem, Trigger, Value};
-use crate::world::{Channel, CrashSends, Crashes, Inbox, Past, StepKind};
+use crate::world::{Channel, CrashSends, Crashes, Inbox, Letter, Past, StepKind};
 
 pub(super) type LocalId = u32;
+/// The local state in which a process starts.
+pub(super) const INITIAL: LocalId = 0;
 pub(super) type ConfigurationId = u32;
 
 /// A transition in a local state, with the messages that it consumes.
@@ -30,6 +33,16 @@ type Occasion = (LocalId, usize, Vec<MessageId>);
 pub(super) enum LocalStep {
     Done { local: LocalId, sends: SendsId, choices: Vec<usize> },
     Panicked { choices: Vec<usize> },
+}
+
+impl LocalStep {
+    /// Does it do anything but consume?
+    fn changes(&self, from: LocalId) -> bool {
+        match self {
+            LocalStep::Panicked { .. } => true,
+            LocalStep::Done { local, sends, .. } => *local != from || *sends != super::NOTHING,
+        }
+    }
 }
 
 /// A message that a step may consume.
@@ -54,6 +67,12 @@ pub(super) struct ProcessGraph {
     /// How many steps of each kind the configurations have whose steps were asked for.
     kinds: HashMap<StepKind, u64>,
     counted: Vec<bool>,
+    /// What its local states and steps were so far, whatever was left out of its inbox.
+    pub(super) observed: LocalGraph,
+    /// Which messages can still make a difference; all of them if nothing is left out.
+    live: Option<Arc<Live>>,
+    /// Steps that only consume are left out, and with them what only they would consume.
+    pub(super) leaves_out_idle_steps: bool,
     pub(super) local_steps: u64,
     pub(super) handler_calls: u64,
 }
@@ -82,13 +101,27 @@ impl ProcessGraph {
             outcomes: HashMap::new(),
             kinds: HashMap::new(),
             counted: Vec::new(),
+            observed: LocalGraph::default(),
+            live: None,
+            leaves_out_idle_steps: false,
             local_steps: 0,
             handler_calls: 0,
         };
-        let local = graph.locals.number(initial);
-        let inbox = graph.inboxes.number(Arc::default());
-        graph.configurations.number((local, Past::default(), inbox));
+        graph.locals.number(initial);
+        graph.begin(None);
         graph
+    }
+
+    /// Starts anew from the initial configuration, leaving out what is not live. Local states, and what handlers
+    /// have answered, stay known.
+    pub(super) fn begin(&mut self, live: Option<Arc<Live>>) {
+        (self.inboxes, self.configurations) = (Interner::default(), Interner::default());
+        self.entries = 0;
+        self.counted.clear();
+        self.kinds.clear();
+        self.live = live;
+        let inbox = self.inboxes.number(Arc::default());
+        self.configurations.number((INITIAL, Past::default(), inbox));
     }
 
     /// How many configurations are known.
@@ -142,8 +175,9 @@ impl ProcessGraph {
     }
 
     /// Puts messages into an inbox; what can be forged at any time is there anyway.
-    fn put(&self, inbox: &mut Inbox<Entry>, sends: SendsId, model: &Model, mail: &Mail) -> bool {
+    fn put(&mut self, inbox: &mut Inbox<Entry>, sends: SendsId, model: &Model, mail: &Mail) -> bool {
         let forgeable = model.forgeable(self.id);
+        self.observed.hear(mail.messages_of(sends));
         mail.messages_of(sends).iter().all(|&message| {
             forgeable.contains(mail.envelope(message)) || inbox.arrive(model.world(), mail.entry(message))
         })
@@ -156,6 +190,9 @@ impl ProcessGraph {
         mut inbox: Inbox<Entry>,
         channel: Channel,
     ) -> ConfigurationId {
+        if let Some(live) = &self.live {
+            inbox.waiting.retain(|entry| !past.crashed && live.contains(local, entry.message));
+        }
         inbox.normalise(channel);
         let (known, entries) = (self.inboxes.len(), inbox.waiting.len() + inbox.travelling.len());
         let inbox = self.inboxes.number(Arc::new(inbox));
@@ -179,12 +216,12 @@ impl ProcessGraph {
             self.transitions(local, past, &inbox, tools, &mut steps);
             self.happenings(local, past, &inbox, tools, &mut steps);
         }
-        self.count(configuration, &steps);
+        self.count(local, configuration, &steps);
         steps
     }
 
     /// Notes of what kind the steps of a configuration are, once.
-    fn count(&mut self, configuration: ConfigurationId, steps: &[ConfigurationStep]) {
+    fn count(&mut self, local: LocalId, configuration: ConfigurationId, steps: &[ConfigurationStep]) {
         let at = configuration as usize;
         if self.counted.len() <= at {
             self.counted.resize(at + 1, false);
@@ -192,6 +229,11 @@ impl ProcessGraph {
         if !std::mem::replace(&mut self.counted[at], true) {
             for step in steps {
                 *self.kinds.entry(step.kind).or_insert(0) += 1;
+                if let Some((next, _)) = step.leads {
+                    let consumed = step.consumed.iter().map(|offer| offer.message).collect();
+                    let to = self.configurations.value(next).0;
+                    self.observed.note(Edge { from: local, to, consumed, sent: step.sent });
+                }
             }
         }
     }
@@ -199,19 +241,20 @@ impl ProcessGraph {
     /// The transitions that a configuration can take.
     fn transitions(
         &mut self,
-        local: LocalId,
+        from: LocalId,
         past: Past,
         inbox: &Inbox<Entry>,
         tools: &mut Tools<'_, '_>,
         steps: &mut Vec<ConfigurationStep>,
     ) {
         for transition in 0..tools.model.process(self.id).transitions().len() {
-            let Ok(consumptions) = self.consumptions(local, inbox, transition, tools) else {
-                steps.extend(self.panicking_selections(local, inbox, transition, tools));
+            let channel = tools.model.world().channel;
+            let Ok(consumptions) = self.consumptions(from, inbox, channel, transition, tools) else {
+                steps.extend(self.panicking_selections(from, inbox, transition, tools));
                 continue;
             };
             for consumed in consumptions {
-                let Some(outcomes) = self.outcomes(local, transition, &consumed, tools) else { continue };
+                let Some(outcomes) = self.outcomes(from, transition, &consumed, tools) else { continue };
                 for outcome in outcomes.iter() {
                     let step = ConfigurationStep {
                         kind: StepKind::Transition,
@@ -227,7 +270,7 @@ impl ProcessGraph {
                         }
                         LocalStep::Done { local, sends, choices } => {
                             let step = ConfigurationStep { choices: choices.clone(), ..step };
-                            self.endings(*local, past, inbox, *sends, step, tools, steps);
+                            self.endings(from, *local, past, inbox, *sends, step, tools, steps);
                         }
                     }
                 }
@@ -239,6 +282,7 @@ impl ProcessGraph {
     #[expect(clippy::too_many_arguments, reason = "a step is all of this")]
     fn endings(
         &mut self,
+        from: LocalId,
         local: LocalId,
         past: Past,
         inbox: &Inbox<Entry>,
@@ -259,6 +303,14 @@ impl ProcessGraph {
             let skipped = inbox.consume(tools.model.world().channel, &positions);
             if skipped > 0 {
                 *self.kinds.entry(StepKind::Loss).or_insert(0) += 1;
+            }
+            if self.leaves_out_idle_steps
+                && local == from
+                && sent == super::NOTHING
+                && positions.len() > 0
+                && kind == StepKind::Transition
+            {
+                continue;
             }
             let (own, outside) = tools.mail.split_own(sent, self.id);
             if self.put(&mut inbox, own, tools.model, tools.mail) {
@@ -325,8 +377,14 @@ impl ProcessGraph {
     }
 
     /// The messages on offer to a trigger, in the order of contents.
-    fn offers(&self, inbox: &Inbox<Entry>, trigger: &Trigger, tools: &mut Tools<'_, '_>) -> Vec<Offer> {
-        let waiting = inbox.offers(tools.model.world().channel).into_iter().map(|position| {
+    fn offers(
+        &self,
+        inbox: &Inbox<Entry>,
+        channel: Channel,
+        trigger: &Trigger,
+        tools: &mut Tools<'_, '_>,
+    ) -> Vec<Offer> {
+        let waiting = inbox.offers(channel).into_iter().map(|position| {
             let message = inbox.waiting[position].message;
             Offer { message, position: Some(position), nth: nth(&inbox.waiting, position) }
         });
@@ -342,40 +400,26 @@ impl ProcessGraph {
         offers
     }
 
-    /// The messages on offer to a transition, without those on which its selection panics although the channel does
-    /// not give them alone: they are not selected.
-    fn selectable(
-        &self,
-        local: LocalId,
-        inbox: &Inbox<Entry>,
-        transition: usize,
-        tools: &mut Tools<'_, '_>,
-    ) -> Vec<Offer> {
-        let model = tools.model;
-        let mut offers =
-            self.offers(inbox, model.process(self.id).transitions()[transition].trigger(), tools);
-        offers.retain(|offer| {
-            let envelope = tools.mail.envelope(offer.message);
-            inbox.allows(model.world(), offer.position.as_slice())
-                || model.keys(self.id, transition, self.locals.value(local), &[envelope]).is_ok()
-        });
-        offers
-    }
-
     /// What a transition may consume, before its guard is asked, in the order of contents.
     fn consumptions(
         &self,
         local: LocalId,
         inbox: &Inbox<Entry>,
+        channel: Channel,
         transition: usize,
         tools: &mut Tools<'_, '_>,
     ) -> Result<Vec<Vec<Offer>>, Panicked> {
         let model = tools.model;
         let trigger = model.process(self.id).transitions()[transition].trigger();
-        let offers = self.selectable(local, inbox, transition, tools);
+        let offers = self.offers(inbox, channel, trigger, tools);
         let mail = &*tools.mail;
         let envelopes: Vec<&Envelope> = offers.iter().map(|offer| mail.envelope(offer.message)).collect();
-        let keys = model.keys(self.id, transition, self.locals.value(local), &envelopes)?;
+        let keys = match model.keys(self.id, transition, self.locals.value(local), &envelopes) {
+            Ok(keys) => keys,
+            Err(panicked) => {
+                self.keys_one_by_one(local, inbox, transition, &offers, mail, model).ok_or(panicked)?
+            }
+        };
         let candidates = |group: Option<usize>| {
             let wanted = move |key: &Option<usize>| key.is_some() && (group.is_none() || *key == group);
             offers.iter().zip(&keys).filter(move |(_, key)| wanted(key)).map(|(offer, _)| *offer)
@@ -400,6 +444,30 @@ impl ProcessGraph {
         Ok(consumptions)
     }
 
+    /// The selection panics on some message. If the channel keeps every such message back for now, it is as if they
+    /// were not there; else this is a panic.
+    fn keys_one_by_one(
+        &self,
+        local: LocalId,
+        inbox: &Inbox<Entry>,
+        transition: usize,
+        offers: &[Offer],
+        mail: &Mail,
+        model: &Model,
+    ) -> Option<Vec<Option<usize>>> {
+        let state = self.locals.value(local);
+        let panics =
+            |offer: &Offer| model.keys(self.id, transition, state, &[mail.envelope(offer.message)]).is_err();
+        let ready = |offer: &Offer| inbox.allows(model.world(), offer.position.as_slice());
+        let (bad, good): (Vec<Offer>, Vec<Offer>) = offers.iter().partition(|offer| panics(offer));
+        if bad.is_empty() || bad.iter().any(ready) {
+            return None;
+        }
+        let envelopes: Vec<&Envelope> = good.iter().map(|offer| mail.envelope(offer.message)).collect();
+        let mut keys = model.keys(self.id, transition, state, &envelopes).ok()?.into_iter();
+        Some(offers.iter().map(|offer| if bad.contains(offer) { None } else { keys.next()? }).collect())
+    }
+
     /// The messages on which the selection of a transition panics, as panicking steps that consume them; all
     /// of them together if it panics on none alone.
     fn panicking_selections(
@@ -410,13 +478,15 @@ impl ProcessGraph {
         tools: &mut Tools<'_, '_>,
     ) -> Vec<ConfigurationStep> {
         let model = tools.model;
-        let offers = self.selectable(local, inbox, transition, tools);
+        let trigger = model.process(self.id).transitions()[transition].trigger();
+        let offers = self.offers(inbox, model.world().channel, trigger, tools);
         let panics = |offer: &Offer| {
             let envelope = tools.mail.envelope(offer.message);
             model.keys(self.id, transition, self.locals.value(local), &[envelope]).is_err()
         };
+        let ready = |offer: &Offer| inbox.allows(model.world(), offer.position.as_slice());
         let alone: Vec<Vec<Offer>> =
-            offers.iter().filter(|offer| panics(offer)).map(|offer| vec![*offer]).collect();
+            offers.iter().filter(|offer| ready(offer) && panics(offer)).map(|offer| vec![*offer]).collect();
         let panicking = if alone.is_empty() { vec![offers] } else { alone };
         let step = |consumed| ConfigurationStep {
             kind: StepKind::Transition,
@@ -465,6 +535,81 @@ impl ProcessGraph {
         });
         self.outcomes.insert(occasion, steps.clone());
         steps
+    }
+
+    /// What a configuration, with these messages besides its own, can consume that it cannot without them: the
+    /// messages that are missing, each way once. Panics, in handlers that such messages may never reach, count as
+    /// steps.
+    pub(super) fn missing(
+        &mut self,
+        configuration: ConfigurationId,
+        besides: &[MessageId],
+        tools: &mut Tools<'_, '_>,
+    ) -> Vec<(usize, Vec<MessageId>)> {
+        let (local, past, inbox) = *self.configurations.value(configuration);
+        if past.crashed {
+            return Vec::new();
+        }
+        // What is on offer now, and what could be: of senders that keep an order, only what would come first.
+        let (channel, inbox) = (tools.model.world().channel, Arc::clone(self.inboxes.value(inbox)));
+        let offered = inbox.offers(channel).into_iter().map(|position| inbox.waiting[position]);
+        let mut waiting: Vec<Entry> = offered.collect();
+        let own = waiting.len();
+        for &message in besides {
+            let entry = tools.mail.entry(message);
+            let live = self.live.as_ref().is_none_or(|live| live.contains(local, message));
+            let behind =
+                channel == Channel::Fifo && waiting[..own].iter().any(|other| other.from() == entry.from());
+            if live && !behind && !waiting[..own].contains(&entry) {
+                waiting.push(entry);
+            }
+        }
+        let inbox = Inbox { waiting, ..Inbox::default() };
+        let mut missing = Vec::new();
+        for transition in 0..tools.model.process(self.id).transitions().len() {
+            let Ok(consumptions) = self.consumptions(local, &inbox, Channel::Bag, transition, tools) else {
+                let all = inbox.waiting[own..].iter();
+                missing.extend(all.map(|entry| (transition, vec![entry.message])));
+                continue;
+            };
+            for consumed in consumptions {
+                let lacks = |offer: &Offer| offer.position.is_some_and(|position| position >= own);
+                let absent: Vec<MessageId> =
+                    consumed.iter().filter(|offer| lacks(offer)).map(|offer| offer.message).collect();
+                let Some(outcomes) = self.outcomes(local, transition, &consumed, tools) else { continue };
+                let idle =
+                    self.leaves_out_idle_steps && !outcomes.iter().any(|outcome| outcome.changes(local));
+                if !absent.is_empty() && !idle {
+                    missing.push((transition, absent));
+                }
+            }
+        }
+        missing.sort_unstable();
+        missing.dedup();
+        missing
+    }
+
+    /// The known messages that make a difference in a local state: which some transition consumes, alone or with
+    /// other known ones, and then changes the state, sends or panics.
+    pub(super) fn effective(&mut self, local: LocalId, tools: &mut Tools<'_, '_>) -> Vec<MessageId> {
+        let known: Vec<MessageId> = self.observed.heard().collect();
+        let waiting = known.iter().map(|message| tools.mail.entry(*message)).collect();
+        let inbox = Inbox { waiting, ..Inbox::default() };
+        let mut effective = Vec::new();
+        for transition in 0..tools.model.process(self.id).transitions().len() {
+            let Ok(consumptions) = self.consumptions(local, &inbox, Channel::Bag, transition, tools) else {
+                return known;
+            };
+            for consumed in consumptions {
+                let Some(outcomes) = self.outcomes(local, transition, &consumed, tools) else { continue };
+                if outcomes.iter().any(|outcome| outcome.changes(local))
+                    || !self.leaves_out_idle_steps && consumed.len() > 1
+                {
+                    effective.extend(consumed.iter().map(|offer| offer.message));
+                }
+            }
+        }
+        effective
     }
 
     fn local_step(

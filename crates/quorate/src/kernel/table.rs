@@ -149,8 +149,12 @@ impl Pairs {
         self.pairs[number as usize]
     }
 
+    pub(super) fn find(&self, a: u32, b: u32) -> Option<u32> {
+        self.numbers.get(a, b)
+    }
+
     pub(super) fn number(&mut self, a: u32, b: u32) -> u32 {
-        if let Some(known) = self.numbers.get(a, b) {
+        if let Some(known) = self.find(a, b) {
             return known;
         }
         let number = u32::try_from(self.pairs.len()).ok().filter(|number| *number != FREE);

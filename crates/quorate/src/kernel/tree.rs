@@ -5,8 +5,8 @@
 //! messages that arrive are memoized, so the work at a node is done once for each of its states, not once
 //! for each global state that contains it.
 
+use super::component::Component;
 use super::mail::{Members, NOTHING, SendsId};
-use super::process::ProcessGraph;
 use super::sleep::{RuleId, Rules};
 use super::split::Split;
 use super::table::Pairs;
@@ -53,7 +53,7 @@ const NOTHING_KNOWN: Known = Known { steps: (UNKNOWN, UNKNOWN), arrivals: (0, 0)
 enum Kind {
     /// Nobody: the other half of a system of one.
     Nobody,
-    /// One process; its states are its configurations.
+    /// One process; its states are those of its component.
     Process(ProcessId),
     /// Two nodes side by side.
     Pair { children: Box<(Half, Half)>, states: Pairs },
@@ -62,7 +62,7 @@ enum Kind {
 /// What a node needs to work something out.
 pub(super) struct Workshop<'a, 'm> {
     pub(super) tools: Tools<'a, 'm>,
-    pub(super) processes: &'a mut [ProcessGraph],
+    pub(super) components: &'a mut [Component],
     pub(super) views: &'a mut Views,
     pub(super) rules: &'a mut Rules,
 }
@@ -126,10 +126,10 @@ impl Half {
     }
 
     /// How many states are known, whatever is known of them.
-    pub(super) fn size(&self, processes: &[ProcessGraph]) -> usize {
+    pub(super) fn size(&self, components: &[Component]) -> usize {
         match &self.kind {
             Kind::Nobody => 1,
-            Kind::Process(process) => processes[process.index()].size(),
+            Kind::Process(process) => components[process.index()].size(),
             Kind::Pair { states, .. } => states.len(),
         }
     }
@@ -142,18 +142,14 @@ impl Half {
         let (view, panics) = match &mut self.kind {
             Kind::Nobody => (workshop.views.nobody(), false),
             Kind::Process(process) => {
-                let graph = &mut workshop.processes[process.index()];
-                let steps = graph.steps(state, &mut workshop.tools);
-                let leading = steps.iter().filter_map(|step| step.leads);
-                for (next, sends) in leading {
+                let component = &mut workshop.components[process.index()];
+                let leads = component.steps(state, &mut workshop.tools);
+                for &(next, sends) in leads.iter().flatten() {
                     let rule = workshop.rules.after(*process, workshop.tools.mail.receivers(sends));
                     self.steps.push(Step { next, sends, process: *process, rule });
                 }
-                let local = graph.local_value(graph.local(state));
-                (
-                    workshop.views.of_local(workshop.tools.model, *process, local),
-                    steps.iter().any(|step| step.leads.is_none()),
-                )
+                let view = workshop.views.of_component(*process, state, component, &mut workshop.tools);
+                (view, leads.iter().any(Option::is_none))
             }
             Kind::Pair { children, states, .. } => {
                 let (left, right) = states.pair(state);
@@ -230,8 +226,8 @@ impl Half {
         let arrived = match &mut self.kind {
             Kind::Nobody => unreachable!("nobody receives nothing"),
             Kind::Process(process) => {
-                let (model, mail) = (workshop.tools.model, &*workshop.tools.mail);
-                workshop.processes[process.index()].arrive(state, sends, model, mail).unwrap_or(BLOCKED)
+                let component = &mut workshop.components[process.index()];
+                component.arrive(state, sends, &mut workshop.tools).unwrap_or(BLOCKED)
             }
             Kind::Pair { children, states } => {
                 let (for_left, for_right) = workshop.tools.mail.split(sends, children.0.members);
@@ -254,6 +250,28 @@ impl Half {
                 let (left, right) = states.pair(state);
                 children.0.configurations(left, found);
                 children.1.configurations(right, found);
+            }
+        }
+    }
+
+    /// The state in which the processes are in these states of their components, if it has a number.
+    fn find(&self, vector: &[u32]) -> Option<u32> {
+        match &self.kind {
+            Kind::Nobody => Some(0),
+            Kind::Process(process) => Some(vector[process.index()]),
+            Kind::Pair { children, states } => {
+                states.find(children.0.find(vector)?, children.1.find(vector)?)
+            }
+        }
+    }
+
+    /// As [`Half::find`], with a new number if it has none.
+    fn number_of(&mut self, vector: &[u32]) -> u32 {
+        match &mut self.kind {
+            Kind::Nobody => 0,
+            Kind::Process(process) => vector[process.index()],
+            Kind::Pair { children, states } => {
+                states.number(children.0.number_of(vector), children.1.number_of(vector))
             }
         }
     }
@@ -328,6 +346,16 @@ impl Tree {
         self.left.configurations(left, &mut found);
         self.right.configurations(right, &mut found);
         found.into_iter().flatten().collect()
+    }
+
+    /// The global state in which the processes are in these states, if it has a number.
+    pub(super) fn find(&self, vector: &[u32]) -> Option<(u32, u32)> {
+        Some((self.left.find(vector)?, self.right.find(vector)?))
+    }
+
+    /// As [`Tree::find`], with new numbers where there are none.
+    pub(super) fn number_of(&mut self, vector: &[u32]) -> (u32, u32) {
+        (self.left.number_of(vector), self.right.number_of(vector))
     }
 
     pub(super) fn bytes(&self) -> u64 {

@@ -2,9 +2,14 @@
 //!
 //! A view of a local state is what all properties observe of it; a view of a node is the pair of its
 //! children's views. Most steps change no view, so there are few, and the user's predicates run once for
-//! each combination.
+//! each combination. Where states are beliefs, a view is all that may be seen of a process, and a judgement
+//! is over every choice of one thing for each.
 
-use super::process::ProcessGraph;
+use std::collections::{BTreeSet, HashMap};
+
+use super::Tools;
+use super::component::Component;
+use super::process::{ConfigurationId, LocalId, ProcessGraph};
 use super::table::{Interner, PairMap};
 use crate::property::{Moment, Property};
 use crate::protocol::{Model, ProcessId, Value};
@@ -47,18 +52,38 @@ impl Judgement {
 
 pub(super) struct Views {
     observed: Interner<Vec<Option<Value>>>,
+    beliefs: Interner<Sight>,
     pairs: Interner<(ViewId, ViewId)>,
     judgements: PairMap,
+    /// For each process, the views of its states.
+    of_states: Vec<HashMap<u32, ViewId>>,
+    /// Is some state a belief? Then what a state looks like is a [`Sight`].
+    believing: bool,
+}
+
+/// What may be seen of a process: whatever it does, and once it does nothing more.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+struct Sight {
+    all: Vec<ViewId>,
+    still: Vec<ViewId>,
 }
 
 /// Views of pairs are told from views of local states by this bit.
 const PAIR: ViewId = 1 << 31;
 
 impl Views {
-    pub(super) fn new(model: &Model) -> Self {
+    pub(super) fn new(model: &Model, believing: bool) -> Self {
         let mut observed = Interner::default();
         observed.number(vec![None; model.properties().len() + 1]);
-        Views { observed, pairs: Interner::default(), judgements: PairMap::default() }
+        let of_states = vec![HashMap::new(); model.processes().len() + model.monitors().len()];
+        Views {
+            observed,
+            beliefs: Interner::default(),
+            pairs: Interner::default(),
+            judgements: PairMap::default(),
+            of_states,
+            believing,
+        }
     }
 
     /// The view of nobody: no property sees anything.
@@ -68,12 +93,45 @@ impl Views {
     }
 
     /// What is seen of a process in a local state; of a monitor, whether it holds.
-    pub(super) fn of_local(&mut self, model: &Model, process: ProcessId, local: &Value) -> ViewId {
+    fn of_local(&mut self, model: &Model, process: ProcessId, local: &Value) -> ViewId {
         let monitor = model.monitor(process);
         let observe = |property: &Property| if monitor.is_some() { None } else { property.observe(local) };
         let mut seen: Vec<Option<Value>> = model.properties().iter().map(observe).collect();
         seen.push(monitor.map(|monitor| Value::new(monitor.holds(local))));
         self.observed.number(seen)
+    }
+
+    /// What is seen of a process in these configurations.
+    fn of_members(
+        &mut self,
+        process: ProcessId,
+        members: &[ConfigurationId],
+        graph: &ProcessGraph,
+        model: &Model,
+    ) -> Vec<ViewId> {
+        let locals: BTreeSet<LocalId> = members.iter().map(|member| graph.local(*member)).collect();
+        let views = locals.into_iter().map(|local| self.of_local(model, process, graph.local_value(local)));
+        views.collect::<BTreeSet<ViewId>>().into_iter().collect()
+    }
+
+    /// What is seen of a process in a state of its component.
+    pub(super) fn of_component(
+        &mut self,
+        process: ProcessId,
+        state: u32,
+        component: &mut Component,
+        tools: &mut Tools<'_, '_>,
+    ) -> ViewId {
+        let all = self.of_members(process, &component.members(state), &component.graph, tools.model);
+        let view = if self.believing {
+            let still = component.still_members(state, tools);
+            let still = self.of_members(process, &still, &component.graph, tools.model);
+            self.beliefs.number(Sight { all, still })
+        } else {
+            all[0]
+        };
+        self.of_states[process.index()].insert(state, view);
+        view
     }
 
     pub(super) fn of_pair(&mut self, left: ViewId, right: ViewId) -> ViewId {
@@ -85,39 +143,150 @@ impl Views {
         self.judgements.get(left, right).map(Judgement)
     }
 
-    /// Asks the properties about a state with these configurations.
-    pub(super) fn learn(
-        &mut self,
-        model: &Model,
-        processes: &[ProcessGraph],
-        configurations: &[u32],
-        (left, right): (ViewId, ViewId),
-    ) {
+    /// Asks the properties about a vector of states of the components.
+    pub(super) fn learn(&mut self, model: &Model, states: &[u32], (left, right): (ViewId, ViewId)) {
         if self.judge(left, right).is_some() {
             return;
         }
-        let locals: Vec<&Value> = processes
-            .iter()
-            .zip(configurations)
-            .map(|(process, configuration)| process.local_value(process.local(*configuration)))
+        let views = states.iter().zip(&self.of_states).map(|(state, views)| views[state]);
+        let sights: Vec<Sight> = views
+            .map(|view| {
+                if self.believing {
+                    self.beliefs.value(view).clone()
+                } else {
+                    Sight { all: vec![view], still: vec![view] }
+                }
+            })
             .collect();
+        let ends = sights.iter().all(|sight| !sight.still.is_empty());
         let mut judgement = Judgement::FINE;
-        for property in model.properties() {
-            if property.check(locals[..model.processes().len()].iter().copied()).is_err() {
-                judgement.0 |= match property.moment() {
-                    Moment::Always => Judgement::ALWAYS,
-                    Moment::AtEnd => Judgement::AT_END,
-                };
-            }
+        for (at, property) in model.properties().iter().enumerate() {
+            judgement.0 |= match property.moment() {
+                Moment::Always if self.may_break(at, property, &sights, |sight| &sight.all) => {
+                    Judgement::ALWAYS
+                }
+                Moment::AtEnd if ends && self.may_break(at, property, &sights, |sight| &sight.still) => {
+                    // Where states are beliefs, their members without steps are an end as they are.
+                    if self.believing { Judgement::ALWAYS } else { Judgement::AT_END }
+                }
+                _ => 0,
+            };
         }
-        let heard = model.monitors().iter().zip(&locals[model.processes().len()..]);
-        if heard.into_iter().any(|(monitor, state)| !monitor.holds(state)) {
+        let wrong = Value::new(false);
+        let broken = |view: &ViewId| self.observed.value(*view).last() == Some(&Some(wrong.clone()));
+        if sights.iter().flat_map(|sight| &sight.all).any(broken) {
             judgement.0 |= Judgement::ALWAYS;
         }
         self.judgements.insert(left, right, judgement.0);
     }
 
-    pub(super) fn bytes(&self) -> u64 {
-        self.observed.bytes() + self.pairs.bytes() + self.judgements.bytes()
+    /// Is there a choice of views, one for each process, for which a property does not hold?
+    fn may_break(
+        &self,
+        at: usize,
+        property: &Property,
+        sights: &[Sight],
+        side: impl Fn(&Sight) -> &Vec<ViewId>,
+    ) -> bool {
+        let seen = |sight: &Sight| -> Vec<&Value> {
+            let mut seen: Vec<&Value> = Vec::new();
+            for value in side(sight).iter().filter_map(|view| self.observed.value(*view)[at].as_ref()) {
+                if !seen.contains(&value) {
+                    seen.push(value);
+                }
+            }
+            seen
+        };
+        let choices: Vec<Vec<&Value>> = sights.iter().map(seen).filter(|seen| !seen.is_empty()).collect();
+        some_choice(&choices, &mut Vec::new(), &|chosen| !property.holds(chosen))
     }
+
+    /// Of a vector of states that violates a property, a configuration for each component that shows it.
+    pub(super) fn violating(
+        &mut self,
+        model: &Model,
+        vector: &[u32],
+        components: &mut [Component],
+        tools: &mut Tools<'_, '_>,
+    ) -> Option<Vec<ConfigurationId>> {
+        let all: Vec<Vec<ConfigurationId>> =
+            components.iter().zip(vector).map(|(component, state)| component.members(*state)).collect();
+        let still =
+            components.iter_mut().zip(vector).map(|(component, at)| component.still_members(*at, tools));
+        let still: Vec<Vec<ConfigurationId>> = still.collect();
+        let graphs: Vec<&ProcessGraph> = components.iter().map(|component| &component.graph).collect();
+        let local = |at: usize, member: ConfigurationId| graphs[at].local_value(graphs[at].local(member));
+        for property in model.properties() {
+            let members = if property.moment() == Moment::AtEnd { &still } else { &all };
+            // One member for each thing that the property may see.
+            let mut seen: Vec<Vec<(Option<Value>, ConfigurationId)>> = Vec::new();
+            for (at, members) in members.iter().enumerate() {
+                let mut shown: Vec<(Option<Value>, ConfigurationId)> = Vec::new();
+                for &member in members {
+                    let value =
+                        if at < model.processes().len() { property.observe(local(at, member)) } else { None };
+                    if shown.iter().all(|(known, _)| *known != value) {
+                        shown.push((value, member));
+                    }
+                }
+                seen.push(shown);
+            }
+            let mut chosen = Vec::new();
+            if members.iter().all(|members| !members.is_empty())
+                && choose_broken(&seen, property, &mut chosen)
+            {
+                return Some(chosen.into_iter().map(|(_, member)| *member).collect());
+            }
+        }
+        let mut chosen: Vec<ConfigurationId> = all.iter().map(|members| members[0]).collect();
+        let monitors = model.monitors().iter().enumerate();
+        let (at, broken) = monitors
+            .filter_map(|(monitor, automaton)| {
+                let at = model.processes().len() + monitor;
+                let broken = all[at].iter().find(|member| !automaton.holds(local(at, **member)));
+                broken.map(|member| (at, *member))
+            })
+            .next()?;
+        chosen[at] = broken;
+        Some(chosen)
+    }
+
+    pub(super) fn bytes(&self) -> u64 {
+        self.observed.bytes() + self.pairs.bytes() + self.judgements.bytes() + self.beliefs.bytes()
+    }
+}
+
+/// Does a condition hold for some choice of one value from each list?
+fn some_choice<'v>(
+    choices: &[Vec<&'v Value>],
+    chosen: &mut Vec<&'v Value>,
+    condition: &impl Fn(&[&Value]) -> bool,
+) -> bool {
+    let Some(values) = choices.get(chosen.len()) else { return condition(chosen) };
+    values.iter().any(|value| {
+        chosen.push(value);
+        let found = some_choice(choices, chosen, condition);
+        chosen.pop();
+        found
+    })
+}
+
+/// Chooses from each list something that a process shows, such that a property does not hold.
+fn choose_broken<'s>(
+    seen: &'s [Vec<(Option<Value>, ConfigurationId)>],
+    property: &Property,
+    chosen: &mut Vec<&'s (Option<Value>, ConfigurationId)>,
+) -> bool {
+    let Some(shown) = seen.get(chosen.len()) else {
+        let values: Vec<&Value> = chosen.iter().filter_map(|(value, _)| value.as_ref()).collect();
+        return !property.holds(&values);
+    };
+    shown.iter().any(|show| {
+        chosen.push(show);
+        let found = choose_broken(seen, property, chosen);
+        if !found {
+            chosen.pop();
+        }
+        found
+    })
 }

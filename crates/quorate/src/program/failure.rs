@@ -173,7 +173,8 @@ fn context(error: &clap::Error, kind: ContextKind) -> Vec<String> {
 }
 
 fn suggestion(error: &clap::Error, kind: ContextKind) -> String {
-    context(error, kind).first().map(|suggested| format!("; did you mean '{suggested}'?")).unwrap_or_default()
+    // The most similar one comes last.
+    context(error, kind).last().map(|suggested| format!("; did you mean '{suggested}'?")).unwrap_or_default()
 }
 
 fn listed(words: impl Iterator<Item = String>) -> String {

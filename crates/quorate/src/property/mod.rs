@@ -2,7 +2,9 @@
 //! under which the reductions of the papers are sound (DESIGN 3), so the types allow nothing else.
 //! Properties over histories are [`Monitor`]s, which hear what steps emit.
 
+mod linearizable;
 mod monitor;
+mod register;
 
 use std::any::TypeId;
 use std::fmt;
@@ -10,7 +12,9 @@ use std::sync::Arc;
 
 use crate::protocol::{Content, ProcessId, Role, Value, catching};
 
+pub use linearizable::{Linearizable, ObjectEvent, Sequential};
 pub use monitor::{Automaton, Monitor};
+pub use register::{AtomicRegister, RegisterEvent, RegularRegister};
 
 type ObserveFn = dyn Fn(&Value) -> Option<Value> + Send + Sync;
 

@@ -8,6 +8,7 @@ use std::ops::RangeInclusive;
 use super::model::Model;
 use super::role::Message;
 use super::system::{System, SystemError};
+use crate::world::World;
 
 /// What values a parameter may take; the first or named one is the default.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -44,6 +45,8 @@ pub struct Bug {
     pub name: &'static str,
     /// What is wrong.
     pub about: &'static str,
+    /// The world in which it shows.
+    pub world: World,
 }
 
 /// The value of a parameter.
@@ -171,8 +174,15 @@ impl Protocol {
 
     /// Declares a bug that can be planted.
     #[must_use]
-    pub fn bug(mut self, name: &'static str, about: &'static str) -> Self {
-        self.bugs.push(Bug { name, about });
+    pub fn bug(self, name: &'static str, about: &'static str) -> Self {
+        self.bug_in(World::default(), name, about)
+    }
+
+    /// Declares a bug that does no harm but in a certain world, into which [`Protocol::instance`] then puts
+    /// the model.
+    #[must_use]
+    pub fn bug_in(mut self, world: World, name: &'static str, about: &'static str) -> Self {
+        self.bugs.push(Bug { name, about, world });
         self
     }
 
@@ -233,9 +243,14 @@ impl Protocol {
         Ok(arguments)
     }
 
-    /// The model for these arguments.
+    /// The model for these arguments, in the world in which its planted bug shows.
     pub fn instance(&self, arguments: &Arguments) -> Result<Model, SystemError> {
-        (self.build)(arguments)
+        let model = (self.build)(arguments)?;
+        let planted = self.bugs.iter().find(|bug| arguments.bug() == Some(bug.name));
+        match planted {
+            Some(bug) => model.in_world(bug.world.clone()).map_err(SystemError::World),
+            None => Ok(model),
+        }
     }
 }
 

@@ -316,6 +316,10 @@ impl Model {
         self.monitors.iter().enumerate().filter_map(heard_by).collect()
     }
 
+    pub(crate) fn has_symmetry(&self) -> bool {
+        false
+    }
+
     /// Do steps of different processes commute, and never disable each other?
     pub(crate) fn commutes(&self) -> bool {
         self.world.channel.commutes() && self.monitors.is_empty()

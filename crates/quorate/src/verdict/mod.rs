@@ -12,6 +12,7 @@ pub use minimise::{follow_causes, minimise};
 pub use replay::{Broken, Replay, ReplayError, replay};
 pub use trace::{Consumed, Origin, Schedule, ScheduledStep, Sent, Taken, Trace, TraceStep};
 
+use crate::reduce::Reduction;
 use crate::world::StepKind;
 
 /// The answer.
@@ -124,6 +125,10 @@ pub struct Report {
     pub faults: Vec<(StepKind, u64)>,
     /// How many vectors of local states were reached, if they were counted.
     pub system_states: Option<u64>,
+    /// The reductions that were used.
+    pub reductions: Vec<Reduction>,
+    /// How often the search was done, until its reductions rested on all that it saw.
+    pub rounds: u32,
     /// How many threads searched.
     pub threads: usize,
     /// In fingerprint mode: the probability that a state was missed, at most.

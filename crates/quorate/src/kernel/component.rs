@@ -1,0 +1,174 @@
+//! A process as the composition tree sees it: a graph of states with steps and arrivals.
+//!
+//! A state is a configuration, or, from DEMETER made stateful (ALGORITHMS 6.4), a *belief*: the set of all
+//! configurations that the process can be in, given what it has received and sent. Nobody outside sees anything
+//! of a process but its sends, so for a given history of those the processes are independent: the reachable global
+//! states are exactly the members of reachable vectors of beliefs.
+//!
+//! Invariant: beliefs are closed under steps that send nothing; a step of a belief sends something.
+//! Held by: testkit/tests/reductions.rs.
+
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::sync::Arc;
+
+use super::Tools;
+use super::local::Live;
+use super::mail::{NOTHING, SendsId};
+use super::process::{ConfigurationId, ProcessGraph};
+use super::table::Interner;
+use crate::protocol::{ProcessId, Value};
+
+/// A configuration's steps: where they lead and what they send; nowhere if they panic.
+type Leads = Vec<Option<(ConfigurationId, SendsId)>>;
+
+/// A belief with more members than this is a sign that the process is better searched as it is.
+const MEMBERS_MAX: usize = 4096;
+/// The same for this many beliefs.
+const BELIEFS_MAX: usize = 1 << 20;
+
+/// One process, or one monitor.
+pub(super) struct Component {
+    pub(super) graph: ProcessGraph,
+    beliefs: Option<Beliefs>,
+}
+
+#[derive(Default)]
+struct Beliefs {
+    sets: Interner<Arc<[ConfigurationId]>>,
+    steps: HashMap<ConfigurationId, Arc<Leads>>,
+    /// There were too many beliefs or members: what is known since then means nothing.
+    blown: bool,
+}
+
+impl Component {
+    pub(super) fn new(id: ProcessId, initial: Value) -> Self {
+        Component { graph: ProcessGraph::new(id, initial), beliefs: None }
+    }
+
+    /// Starts anew from the initial state, without messages that are not live, with beliefs or without.
+    pub(super) fn begin(&mut self, live: Option<Arc<Live>>, believing: bool, tools: &mut Tools<'_, '_>) {
+        self.graph.begin(live);
+        self.beliefs = believing.then(Beliefs::default);
+        if let Some(beliefs) = &mut self.beliefs {
+            beliefs.close(BTreeSet::from([0]), &mut self.graph, tools);
+        }
+    }
+
+    /// Are its states beliefs?
+    pub(super) fn believes(&self) -> bool {
+        self.beliefs.is_some()
+    }
+
+    /// Were there too many beliefs?
+    pub(super) fn blown(&self) -> bool {
+        self.beliefs.as_ref().is_some_and(|beliefs| beliefs.blown)
+    }
+
+    /// How many states are known.
+    pub(super) fn size(&self) -> usize {
+        self.beliefs.as_ref().map_or_else(|| self.graph.size(), |beliefs| beliefs.sets.len())
+    }
+
+    pub(super) fn bytes(&self) -> u64 {
+        let beliefs = self.beliefs.as_ref().map_or(0, |beliefs| beliefs.sets.bytes());
+        self.graph.bytes() + beliefs
+    }
+
+    /// The configurations that it can be in.
+    pub(super) fn members(&self, state: u32) -> Vec<ConfigurationId> {
+        self.beliefs.as_ref().map_or_else(|| vec![state], |beliefs| beliefs.sets.value(state).to_vec())
+    }
+
+    /// The steps of a state.
+    pub(super) fn steps(&mut self, state: u32, tools: &mut Tools<'_, '_>) -> Leads {
+        match &mut self.beliefs {
+            None => self.graph.steps(state, tools).into_iter().map(|step| step.leads).collect(),
+            Some(beliefs) => beliefs.steps(state, &mut self.graph, tools),
+        }
+    }
+
+    /// The state after messages have arrived; `None` if there is no room for them.
+    pub(super) fn arrive(&mut self, state: u32, sends: SendsId, tools: &mut Tools<'_, '_>) -> Option<u32> {
+        let Some(beliefs) = &mut self.beliefs else {
+            return self.graph.arrive(state, sends, tools.model, tools.mail);
+        };
+        let members = Arc::clone(beliefs.sets.value(state));
+        let mut after = BTreeSet::new();
+        for &member in members.iter() {
+            after.insert(self.graph.arrive(member, sends, tools.model, tools.mail)?);
+        }
+        Some(beliefs.close(after, &mut self.graph, tools))
+    }
+
+    /// What is left of a belief if nothing more is sent: the members without steps; `None` if there are none.
+    pub(super) fn quiescent(&mut self, state: u32, tools: &mut Tools<'_, '_>) -> Option<u32> {
+        let Some(beliefs) = &mut self.beliefs else {
+            return self.graph.steps(state, tools).is_empty().then_some(state);
+        };
+        let members = Arc::clone(beliefs.sets.value(state));
+        let still = |member: &&ConfigurationId| beliefs.leads(**member, &mut self.graph, tools).is_empty();
+        let still: Vec<ConfigurationId> = members.iter().filter(still).copied().collect();
+        (!still.is_empty()).then(|| beliefs.sets.number(still.into()))
+    }
+
+    /// The members without steps.
+    pub(super) fn still_members(&mut self, state: u32, tools: &mut Tools<'_, '_>) -> Vec<ConfigurationId> {
+        self.quiescent(state, tools).map_or_else(Vec::new, |still| self.members(still))
+    }
+}
+
+impl Beliefs {
+    /// The steps of a configuration.
+    fn leads(
+        &mut self,
+        configuration: ConfigurationId,
+        graph: &mut ProcessGraph,
+        tools: &mut Tools<'_, '_>,
+    ) -> Arc<Leads> {
+        let known = self.steps.entry(configuration).or_insert_with(|| {
+            Arc::new(graph.steps(configuration, tools).into_iter().map(|step| step.leads).collect())
+        });
+        Arc::clone(known)
+    }
+
+    /// The belief with these members and all that they reach without sending.
+    fn close(
+        &mut self,
+        mut members: BTreeSet<ConfigurationId>,
+        graph: &mut ProcessGraph,
+        tools: &mut Tools<'_, '_>,
+    ) -> u32 {
+        let mut waiting: Vec<ConfigurationId> = members.iter().copied().collect();
+        while let Some(member) = waiting.pop().filter(|_| !self.blown) {
+            let leads = self.leads(member, graph, tools);
+            let silent = leads.iter().flatten().filter(|(_, sends)| *sends == NOTHING);
+            waiting.extend(silent.map(|(next, _)| *next).filter(|next| members.insert(*next)));
+            self.blown |= members.len() > MEMBERS_MAX || self.sets.len() > BELIEFS_MAX;
+        }
+        self.sets.number(members.into_iter().collect())
+    }
+
+    /// One step for each thing that a member can send.
+    fn steps(&mut self, state: u32, graph: &mut ProcessGraph, tools: &mut Tools<'_, '_>) -> Leads {
+        let members = Arc::clone(self.sets.value(state));
+        let mut after: BTreeMap<SendsId, BTreeSet<ConfigurationId>> = BTreeMap::new();
+        let mut panics = false;
+        for &member in members.iter() {
+            for lead in self.leads(member, graph, tools).iter() {
+                match lead {
+                    Some((next, sends)) if *sends != NOTHING => {
+                        after.entry(*sends).or_default().insert(*next);
+                    }
+                    Some(_) => {}
+                    None => panics = true,
+                }
+            }
+        }
+        let mut leads: Leads = Vec::new();
+        for (sends, next) in after {
+            leads.push(Some((self.close(next, graph, tools), sends)));
+        }
+        leads.extend(panics.then_some(None));
+        leads
+    }
+}

@@ -1,0 +1,89 @@
+//! Is what is wrong once wrong for ever?
+//!
+//! From: ALGORITHMS 3.4. A stubborn search finds every violation that stays, and every one of a single process; for
+//! these it need not care which steps change what properties see. Agreement stays broken once two have decided
+//! differently: that is read off the local graphs, by trying every change of a view in every combination of views.
+
+use std::collections::BTreeSet;
+
+use super::component::Component;
+use crate::property::{Moment, Property};
+use crate::protocol::{Model, Value};
+
+/// More combinations of views than this are not tried: the property is taken for one that may hold again.
+const COMBINATIONS_MAX: usize = 200_000;
+
+/// What one process shows to a property, and how that changes in its steps.
+struct Shown {
+    values: Vec<Value>,
+    changes: BTreeSet<(usize, usize)>,
+}
+
+/// Is every property that must always hold one of a single process, or broken for ever once it is broken?
+pub(super) fn all_stable(model: &Model, components: &[Component]) -> bool {
+    let always = model.properties().iter().filter(|property| property.moment() == Moment::Always);
+    always.into_iter().all(|property| {
+        let shown: Vec<Shown> = components[..model.processes().len()]
+            .iter()
+            .filter_map(|component| shown(property, component))
+            .collect();
+        shown.len() <= 1 || is_stable(property, &shown)
+    })
+}
+
+fn shown(property: &Property, component: &Component) -> Option<Shown> {
+    let graph = &component.graph;
+    let mut shown = Shown { values: Vec::new(), changes: BTreeSet::new() };
+    let mut number = |value: Value| {
+        let known = shown.values.iter().position(|known| *known == value);
+        known.unwrap_or_else(|| {
+            shown.values.push(value);
+            shown.values.len() - 1
+        })
+    };
+    let mut changes = BTreeSet::new();
+    for local in graph.observed.locals() {
+        number(property.observe(graph.local_value(local))?);
+    }
+    for edge in graph.observed.edges() {
+        let before = number(property.observe(graph.local_value(edge.from))?);
+        let after = number(property.observe(graph.local_value(edge.to))?);
+        if before != after {
+            changes.insert((before, after));
+        }
+    }
+    shown.changes = changes;
+    Some(shown)
+}
+
+fn is_stable(property: &Property, shown: &[Shown]) -> bool {
+    let mut combinations = 1usize;
+    for process in shown {
+        combinations = combinations.saturating_mul(process.values.len());
+        if combinations > COMBINATIONS_MAX {
+            return false;
+        }
+    }
+    let holds = |chosen: &[usize]| {
+        let values: Vec<&Value> =
+            chosen.iter().zip(shown).map(|(at, process)| &process.values[*at]).collect();
+        property.holds(&values)
+    };
+    (0..combinations).all(|combination| {
+        let mut rest = combination;
+        let digit = |process: &Shown| {
+            let digit = rest % process.values.len();
+            rest /= process.values.len();
+            digit
+        };
+        let chosen: Vec<usize> = shown.iter().map(digit).collect();
+        holds(&chosen)
+            || shown.iter().enumerate().all(|(at, process)| {
+                process.changes.iter().filter(|(before, _)| *before == chosen[at]).all(|(_, after)| {
+                    let mut changed = chosen.clone();
+                    changed[at] = *after;
+                    !holds(&changed)
+                })
+            })
+    })
+}

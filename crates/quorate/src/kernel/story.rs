@@ -1,0 +1,227 @@
+//! How a path of reduced states really happens: steps of processes, one after the other.
+//!
+//! A path of vectors of beliefs says what was sent, in which order. For each process there is a run that receives
+//! and sends just that, whatever the others do, so the runs can be found one by one and put together. A path of
+//! representatives of symmetric states is followed by a path of states that they stand for.
+//!
+//! Held by: every violation that a reduced search finds is confirmed by replay.
+
+use std::collections::HashMap;
+
+use super::component::Component;
+use super::mail::{NOTHING, SendsId};
+use super::process::{ConfigurationId, ConfigurationStep};
+use super::{Kernel, State, Tools};
+use crate::protocol::ProcessId;
+use crate::verdict::{Schedule, ScheduledStep};
+
+/// What happens between two vectors.
+enum Move {
+    /// A process steps to a state of its component, and sends.
+    Step { process: usize, next: u32, sends: SendsId },
+    /// These processes never step again.
+    Still(Vec<usize>),
+}
+
+/// How a process came to a configuration.
+#[derive(Clone, Copy)]
+enum Came {
+    /// It started there, or a message came to the configuration of the layer before.
+    From(ConfigurationId),
+    /// By a step of the configuration of the layer before.
+    Sending(ConfigurationId, usize),
+    /// By a step, from a configuration of the same layer.
+    Silently(ConfigurationId, usize),
+}
+
+/// What can have happened to a process: a layer for each thing that it received or sent.
+struct Layers(Vec<HashMap<ConfigurationId, Came>>);
+
+/// Something that a process receives, sends or decides.
+enum Turn {
+    Received(SendsId),
+    Sent { next: u32, sends: SendsId },
+    Stilled,
+}
+
+impl Kernel<'_> {
+    /// A schedule that follows a path of reduced states, to a violation in the last one, or to a step that panics
+    /// there. `None` if it cannot be told from the path alone.
+    pub(super) fn story(&mut self, path: &[State], panics: bool) -> Option<Schedule> {
+        let mut vector = self.vector(self.initial());
+        let mut moves = Vec::new();
+        for next in &path[1..] {
+            let (made, reached) = self.move_to(&vector, *next)?;
+            moves.push(made);
+            vector = reached;
+        }
+        let processes = self.components.len();
+        let mut turns: Vec<Vec<Turn>> = (0..processes).map(|_| Vec::new()).collect();
+        // For each move, who takes a turn in it, in order.
+        let mut order: Vec<Vec<usize>> = Vec::new();
+        for made in &moves {
+            order.push(self.turns_of(made, &mut turns));
+        }
+        let mut tellings = Vec::new();
+        let ends = self.ends(&vector, panics)?;
+        for ((at, turns), end) in turns.iter().enumerate().zip(&ends) {
+            tellings.push(self.telling(at, turns, end.configuration)?);
+        }
+        let mut schedule = Schedule::new();
+        let mut told = vec![0; processes];
+        let everyone: Vec<usize> = (0..processes).collect();
+        for who in std::iter::once(&everyone).chain(&order) {
+            for &at in who {
+                schedule.extend(tellings[at].get(told[at]).cloned().into_iter().flatten());
+                told[at] += 1;
+            }
+        }
+        for (at, end) in ends.iter().enumerate().filter(|(_, end)| end.panics) {
+            let mut tools = Tools { model: self.model, mail: &mut self.mail, purity: &mut self.purity };
+            let steps = self.components[at].graph.steps(end.configuration, &mut tools);
+            let step = steps.into_iter().find(|step| step.leads.is_none())?;
+            schedule.push(self.scheduled(ProcessId::new(at), step));
+        }
+        Some(schedule)
+    }
+
+    /// A move from a vector to a state that a representative stands for.
+    fn move_to(&mut self, vector: &[u32], to: State) -> Option<(Move, Vec<u32>)> {
+        for process in 0..self.model.processes().len() {
+            let mut tools = Tools { model: self.model, mail: &mut self.mail, purity: &mut self.purity };
+            let leads = self.components[process].steps(vector[process], &mut tools);
+            for (next, sends) in leads.into_iter().flatten() {
+                let Some(reached) = self.vector_after(vector, process, next, sends) else { continue };
+                if self.representative(&reached) == to {
+                    return Some((Move::Step { process, next, sends }, reached));
+                }
+            }
+        }
+        let members = self.stubborn_members(vector)?;
+        let still: Vec<usize> =
+            (0..self.model.processes().len()).filter(|at| members.contains(ProcessId::new(*at))).collect();
+        let reached = self.stilled(vector, members)?;
+        (self.representative(&reached) == to).then_some((Move::Still(still), reached))
+    }
+
+    /// Notes the turns that a move is, and says whose they are.
+    fn turns_of(&mut self, made: &Move, turns: &mut [Vec<Turn>]) -> Vec<usize> {
+        match made {
+            Move::Step { process, next, sends } => {
+                turns[*process].push(Turn::Sent { next: *next, sends: *sends });
+                let mut who = vec![*process];
+                for (at, turns) in turns.iter_mut().enumerate() {
+                    let (arriving, _) = self.mail.split_own(*sends, ProcessId::new(at));
+                    if arriving != NOTHING {
+                        turns.push(Turn::Received(arriving));
+                        who.push(at);
+                    }
+                }
+                who
+            }
+            Move::Still(processes) => {
+                processes.iter().for_each(|at| turns[*at].push(Turn::Stilled));
+                processes.clone()
+            }
+        }
+    }
+
+    /// The steps of a process, for each of its turns and before the first, that lead it to a configuration.
+    fn telling(
+        &mut self,
+        at: usize,
+        turns: &[Turn],
+        end: ConfigurationId,
+    ) -> Option<Vec<Vec<ScheduledStep>>> {
+        let mut tools = Tools { model: self.model, mail: &mut self.mail, purity: &mut self.purity };
+        let layers = Layers::of(&mut self.components[at], turns, &mut tools);
+        let mut telling: Vec<Vec<ScheduledStep>> = vec![Vec::new(); layers.0.len()];
+        let (mut layer, mut configuration) = (layers.0.len() - 1, end);
+        loop {
+            let came = *layers.0[layer].get(&configuration)?;
+            let (from, step) = match came {
+                Came::From(from) => (from, None),
+                Came::Sending(from, step) | Came::Silently(from, step) => (from, Some(step)),
+            };
+            if let Some(step) = step {
+                let mut tools = Tools { model: self.model, mail: &mut self.mail, purity: &mut self.purity };
+                let step = self.components[at].graph.steps(from, &mut tools).swap_remove(step);
+                telling[layer].push(self.scheduled(ProcessId::new(at), step));
+            }
+            configuration = from;
+            if !matches!(came, Came::Silently(..)) {
+                let Some(before) = layer.checked_sub(1) else { break };
+                layer = before;
+            }
+        }
+        telling.iter_mut().for_each(|steps| steps.reverse());
+        Some(telling)
+    }
+}
+
+impl Layers {
+    fn of(component: &mut Component, turns: &[Turn], tools: &mut Tools<'_, '_>) -> Self {
+        let mut layers = Layers(vec![HashMap::from([(0, Came::From(0))])]);
+        layers.spread(component, tools);
+        for turn in turns {
+            let before: Vec<ConfigurationId> = layers.newest();
+            let mut layer: HashMap<ConfigurationId, Came> = HashMap::new();
+            for from in before {
+                match turn {
+                    Turn::Received(sends) => {
+                        if let Some(next) = component.graph.arrive(from, *sends, tools.model, tools.mail) {
+                            layer.entry(next).or_insert(Came::From(from));
+                        }
+                    }
+                    Turn::Sent { next: wanted, sends } => {
+                        let steps: Vec<ConfigurationStep> = component.graph.steps(from, tools);
+                        for (at, step) in steps.iter().enumerate() {
+                            let Some((next, sent)) = step.leads else { continue };
+                            // A process without beliefs goes exactly where the path goes.
+                            if sent == *sends && (component.believes() || next == *wanted) {
+                                layer.entry(next).or_insert(Came::Sending(from, at));
+                            }
+                        }
+                    }
+                    Turn::Stilled => {
+                        if component.graph.steps(from, tools).is_empty() {
+                            layer.insert(from, Came::From(from));
+                        }
+                    }
+                }
+            }
+            layers.0.push(layer);
+            if !matches!(turn, Turn::Stilled) {
+                layers.spread(component, tools);
+            }
+        }
+        layers
+    }
+
+    /// The configurations of the newest layer, in order.
+    fn newest(&self) -> Vec<ConfigurationId> {
+        let mut newest: Vec<ConfigurationId> =
+            self.0.last().into_iter().flatten().map(|(at, _)| *at).collect();
+        newest.sort_unstable();
+        newest
+    }
+
+    /// Adds what the newest layer reaches without sending.
+    fn spread(&mut self, component: &mut Component, tools: &mut Tools<'_, '_>) {
+        if !component.believes() {
+            return;
+        }
+        let mut waiting = self.newest();
+        let Some(layer) = self.0.last_mut() else { return };
+        while let Some(from) = waiting.pop() {
+            for (at, step) in component.graph.steps(from, tools).iter().enumerate() {
+                if let Some((next, NOTHING)) = step.leads
+                    && !layer.contains_key(&next)
+                {
+                    layer.insert(next, Came::Silently(from, at));
+                    waiting.push(next);
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,322 @@
+//! Stubborn sets: of all processes that can step in a state, some that are enough.
+//!
+//! From: ALGORITHMS 3.2, 3.4, 3.5; MP-Basset's refinements (Bokor et al., DSN 2011) come out of the local graphs,
+//! since a step names the messages that it consumes and those that it sends. Steps of different processes commute;
+//! one process depends on another only in that it waits for its messages. So a set of processes is enough if nobody
+//! outside can send what would let a member do something new, and if what members do cannot be repeated for ever.
+//!
+//! Known: all local states, local steps and states without steps are found; what is violated in a state and stays
+//! so for ever is found too. Other properties need [`Needs::visible`]. With monitors, steps that emit depend on
+//! each other.
+//! Held by: testkit/tests/reductions.rs, with mutants.
+
+use std::collections::{BTreeSet, HashMap, HashSet};
+use std::sync::Arc;
+
+use super::component::Component;
+use super::local::{self, Edge};
+use super::mail::{Mail, Members, MessageId};
+use super::process::{ConfigurationId, LocalId};
+use super::{State, Tools};
+use crate::engine::Mutant;
+use crate::protocol::{Model, ProcessId};
+use crate::reduce::{Seeds, Split};
+
+/// How stubborn sets are made.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) struct Needs {
+    /// How finely the search looks at who can send what to whom.
+    pub(super) split: Split,
+    /// From which processes sets are grown.
+    pub(super) seeds: Seeds,
+    /// May a step that changes what properties see be taken apart from others?
+    pub(super) visible: bool,
+    /// What is left out, to show that the tests notice.
+    pub(super) mutant: Option<Mutant>,
+}
+
+/// The messages that a transition lacks, for each way to take it.
+type Missing = Arc<[(usize, Vec<MessageId>)]>;
+
+/// What stubborn sets rest on, and those that were chosen.
+pub(super) struct Stubborn {
+    needs: Needs,
+    /// For each process and local state, what may still be sent.
+    futures: Vec<HashMap<LocalId, BTreeSet<MessageId>>>,
+    /// For each process, what it may ever send.
+    ever: Vec<BTreeSet<MessageId>>,
+    /// The steps that may be repeated for ever.
+    sticky: HashSet<(ProcessId, Edge)>,
+    traits: HashMap<(usize, u32), Arc<Traits>>,
+    missing: HashMap<(usize, u32, Vec<MessageId>), Missing>,
+    chosen: HashMap<State, Choice>,
+}
+
+/// Who steps in a state, and the state in which they never will, where that is another possibility.
+#[derive(Clone, Copy)]
+pub(super) struct Choice {
+    pub(super) members: Members,
+    pub(super) still: Option<State>,
+}
+
+/// What matters of a state of a component.
+struct Traits {
+    steps: usize,
+    emits: bool,
+    sticky: bool,
+    visible: bool,
+    /// What may still be sent, by receiver.
+    future: Vec<Vec<MessageId>>,
+    may_emit: bool,
+}
+
+impl Stubborn {
+    pub(super) fn new(needs: Needs, components: &[Component], mail: &Mail, model: &Model) -> Self {
+        let processes = &components[..model.processes().len()];
+        let graphs = || model.ids().zip(processes).map(|(id, component)| (id, &component.graph.observed));
+        let futures: Vec<HashMap<LocalId, BTreeSet<MessageId>>> =
+            graphs().map(|(_, graph)| graph.futures(mail)).collect();
+        let ever = futures.iter().map(|of| of.values().flatten().copied().collect()).collect();
+        let sticky = match needs.mutant {
+            Some(Mutant::NoProviso) => HashSet::new(),
+            _ => local::cyclic(graphs(), mail, model),
+        };
+        let (traits, missing, chosen) = (HashMap::new(), HashMap::new(), HashMap::new());
+        Stubborn { needs, futures, ever, sticky, traits, missing, chosen }
+    }
+
+    /// Who steps in a state, if that has been worked out.
+    pub(super) fn chosen(&self, state: State) -> Option<Choice> {
+        self.chosen.get(&state).copied()
+    }
+
+    /// The numbers of states mean something else now.
+    pub(super) fn forget_states(&mut self) {
+        self.chosen.clear();
+    }
+
+    pub(super) fn remember(&mut self, state: State, choice: Choice) {
+        self.chosen.insert(state, choice);
+    }
+
+    /// Who steps in a vector of states: all, or the smallest set that is enough.
+    pub(super) fn choose(
+        &mut self,
+        vector: &[u32],
+        components: &mut [Component],
+        tools: &mut Tools<'_, '_>,
+    ) -> Members {
+        let processes = tools.model.processes().len();
+        let traits: Vec<Arc<Traits>> =
+            (0..processes).map(|at| self.traits(at, vector[at], components, tools)).collect();
+        let all: usize = traits.iter().map(|traits| traits.steps).sum();
+        let everyone = Members::NOBODY.others();
+        let mut best = (everyone, all);
+        let mut seeds: Vec<usize> = (0..processes).filter(|at| traits[*at].steps > 0).collect();
+        match self.needs.seeds {
+            Seeds::Best => {}
+            Seeds::First => seeds.truncate(1),
+            Seeds::Last => seeds = seeds.pop().into_iter().collect(),
+        }
+        for seed in seeds {
+            let members = self.grow(seed, vector, &traits, components, tools);
+            let inside = || (0..processes).filter(|at| members.contains(ProcessId::new(*at)));
+            let steps = inside().map(|at| traits[at].steps).sum();
+            let allowed =
+                inside().all(|at| !traits[at].sticky && (self.needs.visible || !traits[at].visible));
+            if allowed && steps < best.1 {
+                best = (members, steps);
+            }
+        }
+        best.0
+    }
+
+    /// The smallest set with this process that nobody outside can bring to do something new.
+    fn grow(
+        &mut self,
+        seed: usize,
+        vector: &[u32],
+        traits: &[Arc<Traits>],
+        components: &mut [Component],
+        tools: &mut Tools<'_, '_>,
+    ) -> Members {
+        let mut members = Members::one(ProcessId::new(seed));
+        let outside = |members: Members| {
+            (0..traits.len()).filter(move |at| !members.contains(ProcessId::new(*at))).collect::<Vec<usize>>()
+        };
+        loop {
+            let before = members;
+            let emitting =
+                (0..traits.len()).any(|at| members.contains(ProcessId::new(at)) && traits[at].emits);
+            if emitting {
+                let others = outside(members).into_iter().filter(|at| traits[*at].may_emit);
+                members = others.fold(members, |members, at| members.and(Members::one(ProcessId::new(at))));
+            }
+            let mut waiting_for = Vec::new();
+            for at in (0..traits.len()).filter(|at| members.contains(ProcessId::new(*at))) {
+                let coming: BTreeSet<MessageId> =
+                    outside(members).iter().flat_map(|other| &traits[*other].future[at]).copied().collect();
+                let missing = self.missing(at, vector[at], coming.into_iter().collect(), components, tools);
+                let senders = |message: &MessageId| -> Members {
+                    let sends = |other: &usize| traits[*other].future[at].contains(message);
+                    let senders = outside(members).into_iter().filter(sends);
+                    senders.fold(Members::NOBODY, |all, one| all.and(Members::one(ProcessId::new(one))))
+                };
+                let ways = |(_, lacking): &(usize, Vec<MessageId>)| lacking.iter().map(senders).collect();
+                waiting_for.extend(missing.iter().map(ways));
+            }
+            if self.needs.mutant != Some(Mutant::NoEnabling) {
+                members = members.and(self.enough(waiting_for));
+            }
+            if members == before {
+                return members;
+            }
+        }
+    }
+
+    /// Senders to add, so that each of several things that members could do lacks a message that nobody outside
+    /// sends. Each is given by the senders of the messages that it lacks.
+    fn enough(&self, mut waiting_for: Vec<Vec<Members>>) -> Members {
+        let mut added = Members::NOBODY;
+        loop {
+            let lacks = |senders: &Members| senders.all_in(added);
+            waiting_for.retain(|lacking| !lacking.iter().any(lacks));
+            if !self.needs.split.by_quorum() {
+                // A quorum waits for everybody who could be in it.
+                return waiting_for.into_iter().flatten().fold(added, Members::and);
+            }
+            let fewest = |lacking: &Vec<Members>| {
+                lacking.iter().copied().min_by_key(|senders| senders.without(added).count())
+            };
+            match waiting_for.first().and_then(fewest) {
+                Some(senders) => added = added.and(senders),
+                None => return added,
+            }
+        }
+    }
+
+    fn missing(
+        &mut self,
+        at: usize,
+        state: u32,
+        coming: Vec<MessageId>,
+        components: &mut [Component],
+        tools: &mut Tools<'_, '_>,
+    ) -> Missing {
+        if coming.is_empty() {
+            return Arc::from([]);
+        }
+        let key = (at, state, coming);
+        if let Some(known) = self.missing.get(&key) {
+            return Arc::clone(known);
+        }
+        let component = &mut components[at];
+        let mut missing: BTreeSet<(usize, Vec<MessageId>)> = BTreeSet::new();
+        for member in component.members(state) {
+            missing.extend(component.graph.missing(member, &key.2, tools));
+        }
+        let missing: Missing = missing.into_iter().collect();
+        self.missing.insert(key, Arc::clone(&missing));
+        missing
+    }
+
+    fn traits(
+        &mut self,
+        at: usize,
+        state: u32,
+        components: &mut [Component],
+        tools: &mut Tools<'_, '_>,
+    ) -> Arc<Traits> {
+        if let Some(known) = self.traits.get(&(at, state)) {
+            return Arc::clone(known);
+        }
+        let traits = Arc::new(self.work_out(at, state, components, tools));
+        self.traits.insert((at, state), Arc::clone(&traits));
+        traits
+    }
+
+    fn work_out(
+        &self,
+        at: usize,
+        state: u32,
+        components: &mut [Component],
+        tools: &mut Tools<'_, '_>,
+    ) -> Traits {
+        let (process, model) = (ProcessId::new(at), tools.model);
+        let steps = components[at].steps(state, tools).len();
+        let members = components[at].members(state);
+        let mut traits = Traits {
+            steps,
+            emits: false,
+            sticky: false,
+            visible: false,
+            future: Vec::new(),
+            may_emit: false,
+        };
+        for &member in &members {
+            self.look_at_steps(process, member, &mut components[at], tools, &mut traits);
+        }
+        let mut future: BTreeSet<MessageId> = BTreeSet::new();
+        for member in members {
+            let local = components[at].graph.local(member);
+            future.extend(self.futures[at].get(&local).into_iter().flatten());
+        }
+        let mail = &*tools.mail;
+        let to_monitor = |message: &MessageId| model.monitor(mail.receiver(*message)).is_some();
+        traits.may_emit = future.iter().any(to_monitor);
+        let coarse = if self.needs.split.by_state() { &future } else { &self.ever[at] };
+        traits.future = model.ids().map(|to| self.can_send(coarse, to, mail, model)).collect();
+        traits
+    }
+
+    /// Of these messages, those to a process; without the paper's reply split, also what goes to others of its role.
+    fn can_send(
+        &self,
+        sent: &BTreeSet<MessageId>,
+        to: ProcessId,
+        mail: &Mail,
+        model: &Model,
+    ) -> Vec<MessageId> {
+        let direct = |message: &&MessageId| mail.receiver(**message) == to;
+        if self.needs.split.by_reply()
+            || !sent.iter().any(|message| {
+                let receiver = mail.receiver(*message);
+                model.monitor(receiver).is_none()
+                    && model.process(receiver).role() == model.process(to).role()
+            })
+        {
+            return sent.iter().filter(direct).copied().collect();
+        }
+        // Who sends to one of a role is taken to send to all: whatever the process was ever sent by anybody.
+        let ever = self.ever.iter().flatten().filter(direct).copied();
+        ever.collect::<BTreeSet<MessageId>>().into_iter().collect()
+    }
+
+    fn look_at_steps(
+        &self,
+        process: ProcessId,
+        member: ConfigurationId,
+        component: &mut Component,
+        tools: &mut Tools<'_, '_>,
+        traits: &mut Traits,
+    ) {
+        let graph = &mut component.graph;
+        let local = graph.local(member);
+        for step in graph.steps(member, tools) {
+            let Some((next, _)) = step.leads else { continue };
+            let to = graph.local(next);
+            let consumed = step.consumed.iter().map(|offer| offer.message).collect();
+            traits.emits |= local::emits(step.sent, tools.mail, tools.model);
+            traits.sticky |=
+                self.sticky.contains(&(process, Edge { from: local, to, consumed, sent: step.sent }));
+            traits.visible |= to != local && {
+                let (before, after) = (graph.local_value(local), graph.local_value(to));
+                tools
+                    .model
+                    .properties()
+                    .iter()
+                    .any(|property| property.observe(before) != property.observe(after))
+            };
+        }
+    }
+}

@@ -1,0 +1,189 @@
+//! Which reductions a search uses, and which go together.
+//!
+//! From: ALGORITHMS 9. A reduction is a value that the search is given; what makes it right is beside the code that
+//! does it: `kernel/local.rs` (inert messages), `kernel/component.rs` (beliefs), `kernel/stubborn.rs`,
+//! `kernel/symmetry.rs`. Here is what each can be used with.
+//! Held by: testkit/tests/reductions.rs: every combination that is allowed.
+
+use std::fmt;
+
+use crate::protocol::Model;
+use crate::world::{Channel, Delivery};
+
+/// One way to search less.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub enum Reduction {
+    /// Messages that can make no difference any more are left out.
+    Inert,
+    /// Only some processes step in a state, where that is enough.
+    Stubborn,
+    /// What a process can have done, given what it received and sent, is one state.
+    Beliefs,
+    /// States that differ only in which of several interchangeable processes does what are one.
+    Symmetry,
+}
+
+impl Reduction {
+    /// All of them.
+    pub const ALL: [Reduction; 4] =
+        [Reduction::Inert, Reduction::Stubborn, Reduction::Beliefs, Reduction::Symmetry];
+
+    /// Its name, as in `--reduce inert`.
+    pub fn name(self) -> &'static str {
+        match self {
+            Reduction::Inert => "inert",
+            Reduction::Stubborn => "stubborn",
+            Reduction::Beliefs => "beliefs",
+            Reduction::Symmetry => "symmetry",
+        }
+    }
+
+    /// Why it cannot be used for a model.
+    fn refused(self, model: &Model) -> Option<String> {
+        let (channel, delivery) = (model.world().channel, model.world().delivery);
+        let delivered_in_steps = delivery != Delivery::AtOnce;
+        let channels = |reason: &str| Some(format!("with {channel} channels {reason}"));
+        match self {
+            Reduction::Inert if delivered_in_steps => {
+                Some("it needs messages that are delivered at once: --model m".to_string())
+            }
+            Reduction::Inert => match channel {
+                Channel::Bag | Channel::Set | Channel::Duplicating => None,
+                _ => channels("a message that makes no difference still keeps others waiting"),
+            },
+            Reduction::Stubborn if delivered_in_steps => {
+                Some("it needs messages that are delivered at once: --model m".to_string())
+            }
+            Reduction::Stubborn if !channel.commutes() => {
+                channels("steps of different processes do not commute")
+            }
+            Reduction::Beliefs => match channel {
+                Channel::Blocking(_) => channels("a process sees whether another has room"),
+                _ => None,
+            },
+            Reduction::Symmetry if !model.has_symmetry() => {
+                Some("no role with two or more processes is declared symmetric".to_string())
+            }
+            Reduction::Symmetry if !model.monitors().is_empty() => {
+                Some("monitors tell processes apart".to_string())
+            }
+            Reduction::Stubborn | Reduction::Symmetry => None,
+        }
+    }
+}
+
+impl fmt::Display for Reduction {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
+/// How finely stubborn sets look at who can send what: the refinements of MP-Basset.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
+pub enum Split {
+    /// Not at all: who sends to one of a role is taken to send to all, and a quorum waits for everybody.
+    None,
+    /// A reply goes to whom it goes.
+    Reply,
+    /// A quorum waits for its members.
+    Quorum,
+    /// Both.
+    Combined,
+    /// Both, and by what a process can still send from where it is.
+    #[default]
+    Auto,
+}
+
+impl Split {
+    pub(crate) fn by_reply(self) -> bool {
+        matches!(self, Split::Reply | Split::Combined | Split::Auto)
+    }
+
+    pub(crate) fn by_quorum(self) -> bool {
+        matches!(self, Split::Quorum | Split::Combined | Split::Auto)
+    }
+
+    pub(crate) fn by_state(self) -> bool {
+        self == Split::Auto
+    }
+}
+
+/// From which of the processes that can step a stubborn set is grown.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
+pub enum Seeds {
+    /// From each; the smallest is taken.
+    #[default]
+    Best,
+    /// From the first, in the order of the system: what starts an instance comes before what continues it.
+    First,
+    /// From the last: what continues an instance comes before what starts one.
+    Last,
+}
+
+/// The reductions of a search.
+#[derive(Clone, PartialEq, Eq, Hash, Debug, Default)]
+pub struct Reductions {
+    /// Which.
+    pub which: Vec<Reduction>,
+    /// How stubborn sets look at who can send what.
+    pub split: Split,
+    /// Where stubborn sets begin.
+    pub seeds: Seeds,
+}
+
+impl Reductions {
+    /// These ones; an error says which of them cannot be used for a model, and why.
+    pub fn checked(which: &[Reduction], model: &Model) -> Result<Self, Refused> {
+        for reduction in which {
+            if let Some(reason) = reduction.refused(model) {
+                return Err(Refused { reduction: *reduction, reason });
+            }
+        }
+        let mut which = which.to_vec();
+        which.sort_unstable();
+        which.dedup();
+        Ok(Reductions { which, ..Reductions::default() })
+    }
+
+    /// The strongest combination that can be used for a model, and what cannot be, with the reasons.
+    pub fn strongest(model: &Model) -> (Self, Vec<Refused>) {
+        let mut reductions = Reductions::default();
+        let mut refused = Vec::new();
+        for reduction in Reduction::ALL {
+            match reduction.refused(model) {
+                None => reductions.which.push(reduction),
+                Some(reason) => refused.push(Refused { reduction, reason }),
+            }
+        }
+        (reductions, refused)
+    }
+
+    /// Are steps that only consume left out? What they consume makes no difference, so this goes with leaving out such
+    /// messages. Alone, that reduction keeps the steps, and whatever a quorum could consume, so that its states are
+    /// those of the full search, without some messages.
+    pub(crate) fn leave_out_idle_steps(&self, model: &Model) -> bool {
+        self.has(Reduction::Inert) && self.which.len() > 1 && model.world().channel != Channel::Duplicating
+    }
+
+    /// Is this one of them?
+    pub fn has(&self, reduction: Reduction) -> bool {
+        self.which.contains(&reduction)
+    }
+}
+
+/// A reduction that cannot be used.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Refused {
+    /// Which.
+    pub reduction: Reduction,
+    /// Why.
+    pub reason: String,
+}
+
+impl fmt::Display for Refused {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}: {}", self.reduction, self.reason)
+    }
+}
+
+impl std::error::Error for Refused {}
