@@ -29,12 +29,11 @@ pub fn differences(model: &Model, found: &Findings, search: &Search, report: &Re
     let mut differences = Vec::new();
     // Small protocols fit narrow slots, which are exact, unless there are none.
     let by_fingerprint = search.visited == Visited::Fingerprint && search.tuning.narrow_max == 0;
+    let differs = &mut differences;
     match &report.verdict {
-        Verdict::Violated(violation) => violation_differs(model, found, search, violation, &mut differences),
-        Verdict::Holds if !by_fingerprint => counts_differ(model, found, search, report, &mut differences),
-        Verdict::HoldsWithin(_) if by_fingerprint => {
-            counts_differ(model, found, search, report, &mut differences)
-        }
+        Verdict::Violated(violation) => violation_differs(model, found, search, violation, differs),
+        Verdict::Holds if !by_fingerprint => counts_differ(model, found, search, report, differs),
+        Verdict::HoldsWithin(_) if by_fingerprint => counts_differ(model, found, search, report, differs),
         other => differences.push(format!("the verdict is {other:?}")),
     }
     differences

@@ -165,8 +165,8 @@ fn restarts_losses_and_duplications() {
     let doubles = |channel| World { channel, duplications: 1, ..World::default() };
     assert_eq!(counts(&["a"], doubles(Channel::Bag)), (6, 5));
     // The copy follows: aab or abb, never aba.
-    let doubled = found(speaking(&[&["ab"]], false), doubles(Channel::Fifo));
-    let reaches = |text: &str| doubled.locals.iter().any(|locals| format!("{:?}", locals[1]).contains(text));
+    let copied = found(speaking(&[&["ab"]], false), doubles(Channel::Fifo));
+    let reaches = |text: &str| copied.locals.iter().any(|locals| format!("{:?}", locals[1]).contains(text));
     assert!(reaches("\"aa\"") && reaches("\"ab\"") && !reaches("\"ba\""));
 }
 

@@ -16,7 +16,8 @@ use quorate_testkit::worlds::random_world;
 const STATES_MAX: usize = 1_500;
 
 /// Sizes so small that a small protocol is searched as a large one.
-const SMALL: Tuning = Tuning { chunk: 2, narrow_max: 0, first_states: 30, sleep: Sleep::Untouched };
+const SMALL: Tuning =
+    Tuning { chunk: 2, narrow_max: 0, first_states: 30, sleep: Sleep::Untouched, mutant: None };
 
 /// The searches for a seed: starting threads takes longer than such a search, so most have one.
 fn searches(seed: u64) -> Vec<Search> {

@@ -12,16 +12,17 @@
 //! (n+1)^m, where DEMETER needs 14 and 1 + m(n+1). All that varies is the place of the checkpoint among the
 //! sums of a server, so every maximal trace has a terminal state of its own. One sequence has
 //! 2^m + sum over i = 0..n of (i+2) ((i+1)(i+4)/2)^(m-1) states: 17,043 for m = 4 and n = 3.
+//! Secondaries are interchangeable.
 //! Held by: tests/counts.rs.
 
 use quorate::protocol::Arguments;
-use quorate::{Outbox, Protocol, Received, Role, RoleName, System, Transitions, observe};
+use quorate::{Outbox, Protocol, Received, Rename, Role, RoleName, System, Transitions, observe};
 
 const CLIENT: RoleName = RoleName::new("client");
 const PRIMARY: RoleName = RoleName::new("primary");
 const SECONDARIES: RoleName = RoleName::new("secondary");
 
-#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+#[derive(Clone, PartialEq, Eq, Hash, Debug, Rename)]
 struct Number {
     position: usize,
     value: usize,
@@ -34,7 +35,7 @@ enum Bug {
     CheckpointStopsForwarding,
 }
 
-#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+#[derive(Clone, PartialEq, Eq, Hash, Debug, Rename)]
 struct Client {
     sequences: Vec<Vec<usize>>,
     sent: Option<Vec<usize>>,
@@ -58,12 +59,13 @@ impl Client {
     }
 }
 
-#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+#[derive(Clone, PartialEq, Eq, Hash, Debug, Rename)]
 struct Server {
     has_secondaries: bool,
     taken: usize,
     sum: usize,
     checkpoint: Option<usize>,
+    #[rename(skip)]
     bug: Option<Bug>,
 }
 
@@ -145,9 +147,14 @@ fn system(arguments: &Arguments) -> System<Number> {
         1,
         |_| server(servers > 1),
     );
-    let system = if servers > 1 { system.role(SECONDARIES, servers - 1, |_| server(false)) } else { system };
+    let system = if servers > 1 {
+        system.role(SECONDARIES, servers - 1, |_| server(false)).symmetric(SECONDARIES)
+    } else {
+        system
+    };
     let sent = || observe(|c: &Client| Seen::Sent(c.sent.clone().unwrap_or_default()));
     system
+        .renames::<(Client, Server)>()
         .invariant(
             "checkpoints are sums of prefixes",
             sent().and(|s: &Server| Seen::Sum(s.checkpoint)),

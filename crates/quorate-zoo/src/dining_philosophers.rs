@@ -7,6 +7,7 @@
 //! there is no deadlock; forks stay in their place and do not become dirty.
 //! Known: 2, 3 and 4 philosophers have 55, 439 and 3,427 states, of which one is terminal; if all take the
 //! left fork first, n philosophers can be stuck after 3n steps.
+//! Nobody is interchangeable: who sits beside whom matters, and turning the table would seat the last elsewhere.
 //! Held by: tests/counts.rs.
 
 use quorate::protocol::Arguments;

@@ -6,6 +6,8 @@
 //! Known: TLC, SPIN, rumur and `CMurphi` agree on the counts below (states, transitions, one learner):
 //! (2,3) 27,410 and 94,055; (2,4) 196,297 and 787,452; (3,3) 7,479,449 and 37,238,397; (2,3) with single
 //! messages 131,022 and 648,709; (2,3) keeping stale messages 8,649 and 20,049.
+//! Acceptors are interchangeable, and so are learners; proposers are not, their ballots have an order, unless they
+//! take any free one.
 //! That two acceptors never accept different values is not a property of Paxos: `--property
 //! chosen-is-accepted` is the erroneous property of Bokor et al., FORTE 2010, Table 1, and is violated.
 //! Held by: tests/counts.rs, `tests/pam_generals.rs`.
@@ -16,7 +18,8 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use quorate::protocol::Arguments;
 use quorate::{
-    Outbox, ProcessId, Protocol, Quorum, Received, Role, RoleName, System, Transitions, majority_of, observe,
+    Outbox, ProcessId, Protocol, Quorum, Received, Rename, Role, RoleName, System, Transitions, majority_of,
+    observe,
 };
 
 const PROPOSERS: RoleName = RoleName::new("proposer");
@@ -26,13 +29,13 @@ const LEARNERS: RoleName = RoleName::new("learner");
 type Ballot = usize;
 type PaxosValue = usize;
 
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Rename)]
 struct Accepted {
     ballot: Ballot,
     value: PaxosValue,
 }
 
-#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+#[derive(Clone, PartialEq, Eq, Hash, Debug, Rename)]
 enum Msg {
     Read {
         ballot: Ballot,
@@ -86,6 +89,11 @@ impl Variant {
     fn counts_as(self, ballot: Ballot) -> Ballot {
         if self.bug == Some(Bug::LearnerIgnoresValue) { 0 } else { ballot }
     }
+
+    /// A quorum comes in the order of its senders: who takes the first of it tells acceptors apart.
+    fn prefers_first_sender(self) -> bool {
+        !self.single && matches!(self.bug, Some(Bug::FirstReply | Bug::LearnerIgnoresValue))
+    }
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
@@ -95,14 +103,14 @@ enum Bug {
     FirstReply,
 }
 
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Rename)]
 enum Phase {
     Idle,
     Reading,
     Written,
 }
 
-#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+#[derive(Clone, PartialEq, Eq, Hash, Debug, Rename)]
 struct Proposer {
     ballot: Ballot,
     phase: Phase,
@@ -111,6 +119,7 @@ struct Proposer {
     replies: usize,
     first: Option<Accepted>,
     highest: Option<Accepted>,
+    #[rename(skip)]
     variant: Variant,
 }
 
@@ -173,10 +182,11 @@ impl Proposer {
     }
 }
 
-#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+#[derive(Clone, PartialEq, Eq, Hash, Debug, Rename)]
 struct Acceptor {
     promised: Ballot,
     accepted: Option<Accepted>,
+    #[rename(skip)]
     variant: Variant,
 }
 
@@ -225,11 +235,12 @@ impl Acceptor {
     }
 }
 
-#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+#[derive(Clone, PartialEq, Eq, Hash, Debug, Rename)]
 struct Learner {
     learnt: BTreeSet<PaxosValue>,
     /// With single messages: how many accepts have come for a ballot since its last majority.
     accepts: BTreeMap<Ballot, usize>,
+    #[rename(skip)]
     variant: Variant,
 }
 
@@ -242,7 +253,11 @@ impl Role for Learner {
         } else {
             t.quorum("accept", majority_of(ACCEPTORS))
                 .of(|l, m| {
-                    if let Msg::Accept { ballot, .. } = m { Some(l.variant.counts_as(*ballot)) } else { None }
+                    // With the planted bug, accepts of different values count together.
+                    let told =
+                        |value| if l.variant.bug == Some(Bug::LearnerIgnoresValue) { 0 } else { value };
+                    let Msg::Accept { ballot, value } = m else { return None };
+                    Some((l.variant.counts_as(*ballot), told(*value)))
                 })
                 .run(Self::accept);
         }
@@ -317,6 +332,9 @@ fn system(arguments: &Arguments) -> System<Msg> {
             .role(ACCEPTORS, acceptors, acceptor)
             .role(LEARNERS, learners, |_| leaders::Learner::new(variant))
             .role(leaders::CLIENT, 1, |_| leaders::Client::new(proposers))
+            .renames::<(leaders::Leader, Acceptor, leaders::Learner, leaders::Client)>()
+            .symmetric(PROPOSERS)
+            .symmetric(LEARNERS)
     } else {
         System::new()
             .role(PROPOSERS, proposers, |index| Proposer::new(index, variant))
@@ -326,7 +344,10 @@ fn system(arguments: &Arguments) -> System<Msg> {
                 accepts: BTreeMap::new(),
                 variant,
             })
+            .renames::<(Proposer, Acceptor, Learner)>()
+            .symmetric(LEARNERS)
     };
+    let system = if variant.prefers_first_sender() { system } else { system.symmetric(ACCEPTORS) };
     if arguments.choice("property") == "chosen-is-accepted" {
         system.invariant("chosen is accepted", observe(|a: &Acceptor| a.accepted), |accepted| {
             let values: BTreeSet<PaxosValue> = accepted.iter().flatten().map(|found| found.value).collect();

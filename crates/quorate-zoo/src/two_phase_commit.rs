@@ -8,29 +8,31 @@
 //! process that has decided stays in its inbox.
 //! Known: n participants have 1 + 3^n + 2^n + n 5^(n-1) states (before the first step, voting, committed,
 //! aborted), 111 for n = 3; they end in one state in which all commit, or in n 3^(n-1) in which all abort.
+//! Participants are interchangeable.
 //! Held by: tests/counts.rs.
 
 use quorate::protocol::Arguments;
 use quorate::{
-    Outbox, Protocol, Quorum, Received, Role, RoleName, System, Transitions, all_of, majority_of, observe,
+    Outbox, Protocol, Quorum, Received, Rename, Role, RoleName, System, Transitions, all_of, majority_of,
+    observe,
 };
 
 const COORDINATOR: RoleName = RoleName::new("coordinator");
 const PARTICIPANTS: RoleName = RoleName::new("participant");
 
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Rename)]
 enum Vote {
     Yes,
     No,
 }
 
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Rename)]
 enum Decision {
     Commit,
     Abort,
 }
 
-#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+#[derive(Clone, PartialEq, Eq, Hash, Debug, Rename)]
 enum Msg {
     Prepare,
     Vote(Vote),
@@ -44,7 +46,7 @@ enum Bug {
     SilentAbort,
 }
 
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Rename)]
 enum Phase {
     Working,
     /// The coordinator has asked for votes, the participant has voted yes.
@@ -58,9 +60,10 @@ impl Phase {
     }
 }
 
-#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+#[derive(Clone, PartialEq, Eq, Hash, Debug, Rename)]
 struct Coordinator {
     phase: Phase,
+    #[rename(skip)]
     bug: Option<Bug>,
 }
 
@@ -98,9 +101,10 @@ impl Coordinator {
     }
 }
 
-#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+#[derive(Clone, PartialEq, Eq, Hash, Debug, Rename)]
 struct Participant {
     phase: Phase,
+    #[rename(skip)]
     bug: Option<Bug>,
 }
 
@@ -165,4 +169,6 @@ fn system(arguments: &Arguments) -> System<Msg> {
             !(taken(Decision::Commit) && taken(Decision::Abort))
         })
         .at_end("everybody decides", decisions(), |decisions| decisions.iter().all(Option::is_some))
+        .symmetric(PARTICIPANTS)
+        .renames::<(Coordinator, Participant)>()
 }

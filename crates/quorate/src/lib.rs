@@ -72,8 +72,12 @@
 //! * [`observe`] and [`System::invariant`]: what must hold in every state.
 //! * [`Monitor`] and [`System::monitor`]: what must hold of every history.
 //! * [`World`]: channels, crashes, restarts, lost and doubled messages; [`System::forges`]: an adversary.
+//! * [`System::symmetric`] and [`Rename`](trait@Rename): processes that are interchangeable.
 //! * [`check`] and [`Check`]: in a `#[test]`, with limits.
 //! * `quorate::main` and [`Protocol`]: the whole command line, for a binary of your own, in one line.
+
+// The derive says `::quorate`, here too.
+extern crate self as quorate;
 
 mod check;
 pub mod engine;
@@ -91,8 +95,9 @@ pub use check::{Check, check};
 pub use program::main;
 pub use property::{Monitor, observe};
 pub use protocol::{
-    Node, Outbox, ProcessId, Protocol, Quorum, Received, Role, RoleName, System, Transitions, all_of,
+    Node, Outbox, ProcessId, Protocol, Quorum, Received, Rename, Role, RoleName, System, Transitions, all_of,
     majority_of, quorums_of, some_of,
 };
+pub use quorate_derive::Rename;
 pub use verdict::{Report, Verdict};
 pub use world::World;

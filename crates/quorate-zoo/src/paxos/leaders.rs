@@ -15,7 +15,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use quorate::{Outbox, ProcessId, Received, Role, RoleName, Transitions};
+use quorate::{Outbox, ProcessId, Received, Rename, Role, RoleName, Transitions};
 
 use super::{ACCEPTORS, Accepted, Ballot, Bug, Msg, PROPOSERS, PaxosValue, Variant};
 
@@ -25,47 +25,48 @@ pub(super) const CLIENT: RoleName = RoleName::new("client");
 const VALUES: [PaxosValue; 2] = [1, 2];
 
 /// Who starts the leaders, and knows which ballots are taken.
-#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+#[derive(Clone, PartialEq, Eq, Hash, Debug, Rename)]
 pub(super) struct Client {
+    leaders: usize,
     /// The ballot and the value of each leader that has started.
-    proposals: Vec<Option<(Ballot, PaxosValue)>>,
+    proposals: BTreeMap<ProcessId, (Ballot, PaxosValue)>,
 }
 
 impl Role for Client {
     type Message = Msg;
 
     fn transitions(&self, t: &mut Transitions<Self>) {
-        t.internal("start").when(|c| c.proposals.contains(&None)).run(Self::start);
+        t.internal("start").when(|c| c.proposals.len() < c.leaders).run(Self::start);
     }
 }
 
 impl Client {
     pub(super) fn new(leaders: usize) -> Self {
-        Client { proposals: vec![None; leaders] }
+        Client { leaders, proposals: BTreeMap::new() }
     }
 
     fn start(&mut self, out: &mut Outbox<Msg>) {
-        let leaders = 0..self.proposals.len();
-        let leader = out.choose(leaders.filter(|leader| self.proposals[*leader].is_none()));
-        let ballots = 1..=self.proposals.len();
+        let leaders = out.members(PROPOSERS).to_vec();
+        let leader = out.choose(leaders.into_iter().filter(|leader| !self.proposals.contains_key(leader)));
+        let ballots = 1..=self.leaders;
         let ballot = out.choose(ballots.filter(|ballot| !self.is_taken(*ballot)));
         let value = out.choose(VALUES);
-        self.proposals[leader] = Some((ballot, value));
-        let leader = out.members(PROPOSERS)[leader];
+        self.proposals.insert(leader, (ballot, value));
         out.send_all(ACCEPTORS, Msg::ReadFor { leader, ballot, value });
     }
 
     fn is_taken(&self, ballot: Ballot) -> bool {
-        self.proposals.iter().flatten().any(|(taken, _)| *taken == ballot)
+        self.proposals.values().any(|(taken, _)| *taken == ballot)
     }
 }
 
-#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+#[derive(Clone, PartialEq, Eq, Hash, Debug, Rename)]
 pub(super) struct Leader {
     /// What each acceptor that has replied had accepted.
     replies: BTreeMap<ProcessId, Option<Accepted>>,
     /// With a planted bug: what the first to reply had accepted.
     first: Option<Accepted>,
+    #[rename(skip)]
     variant: Variant,
 }
 
@@ -103,11 +104,12 @@ impl Leader {
     }
 }
 
-#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+#[derive(Clone, PartialEq, Eq, Hash, Debug, Rename)]
 pub(super) struct Learner {
     pub(super) learnt: BTreeSet<PaxosValue>,
     /// Whose accepts have come, by ballot.
     accepts: BTreeMap<Ballot, BTreeSet<ProcessId>>,
+    #[rename(skip)]
     variant: Variant,
 }
 

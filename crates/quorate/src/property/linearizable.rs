@@ -14,7 +14,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::monitor::Monitor;
-use crate::protocol::{Content, ProcessId};
+use crate::Rename;
+use crate::protocol::{Content, ProcessId, Renaming};
 
 /// A sequential specification: an object used by one process at a time.
 ///
@@ -34,7 +35,7 @@ pub trait Sequential: Content + Clone + Ord {
 /// The operations of one process follow each other. One that never returns, because its process has crashed,
 /// is under way for ever. A process that goes on nevertheless, after a restart or because it lost patience,
 /// says that it [abandons](ObjectEvent::Abandon) what it had called.
-#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+#[derive(Clone, PartialEq, Eq, Hash, Debug, Rename)]
 pub enum ObjectEvent<S: Sequential> {
     /// The process calls an operation.
     Call(S::Operation),
@@ -90,7 +91,7 @@ struct Possibility<S: Sequential> {
 /// tickets.hear(ann, &ObjectEvent::Return(3)); // and cannot have got a later ticket.
 /// assert!(!tickets.holds());
 /// ```
-#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+#[derive(Clone, PartialEq, Eq, Hash, Debug, Rename)]
 pub struct Linearizable<S: Sequential> {
     under_way: BTreeMap<ProcessId, S::Operation>,
     possible: BTreeSet<Possibility<S>>,
@@ -152,6 +153,18 @@ impl<S: Sequential> Linearizable<S> {
             after
         };
         self.possible = self.possible.iter().map(abandon).collect();
+    }
+}
+
+impl<S: Sequential + Rename> Rename for Possibility<S>
+where
+    S::Operation: Rename,
+    S::Response: Rename,
+{
+    fn rename(&self, ids: &Renaming) -> Self {
+        let mut abandoned = self.abandoned.rename(ids);
+        abandoned.sort();
+        Possibility { object: self.object.rename(ids), effected: self.effected.rename(ids), abandoned }
     }
 }
 

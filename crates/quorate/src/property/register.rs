@@ -16,7 +16,8 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::linearizable::{Linearizable, ObjectEvent, Sequential};
 use super::monitor::Monitor;
-use crate::protocol::{Content, ProcessId};
+use crate::Rename;
+use crate::protocol::{Content, ProcessId, Renaming};
 
 /// What a process tells the monitor of a register about its reads and writes.
 ///
@@ -25,7 +26,7 @@ use crate::protocol::{Content, ProcessId};
 /// says that it [abandons](RegisterEvent::Abandons) what it had begun.
 ///
 /// A monitor hears events of its own type only, so let one alias name it: `type Event = RegisterEvent<u8>`.
-#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+#[derive(Clone, PartialEq, Eq, Hash, Debug, Rename)]
 pub enum RegisterEvent<V> {
     /// The process begins to write this value.
     WriteBegins(V),
@@ -41,7 +42,7 @@ pub enum RegisterEvent<V> {
 }
 
 /// A completed write that no later write has replaced.
-#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Rename)]
 struct Written<V> {
     value: V,
     /// Whose writes, still under way, ran beside this one: they do not replace it when they end.
@@ -85,6 +86,18 @@ pub struct RegularRegister<V> {
     reading: BTreeMap<ProcessId, BTreeSet<V>>,
     /// A read that returned what it must not.
     wrong: Option<(ProcessId, V)>,
+}
+
+impl<V: Rename + Ord> Rename for RegularRegister<V> {
+    fn rename(&self, ids: &Renaming) -> Self {
+        RegularRegister {
+            written: self.written.rename(ids),
+            writing: self.writing.rename(ids),
+            abandoned: self.abandoned.rename(ids),
+            reading: self.reading.rename(ids),
+            wrong: self.wrong.rename(ids),
+        }
+    }
 }
 
 impl<V: Content + Clone + Ord> RegularRegister<V> {
@@ -191,10 +204,10 @@ impl<V: Content + Clone + Ord> Monitor for RegularRegister<V> {
 }
 
 /// A register as an object used by one process at a time.
-#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Rename)]
 struct Cell<V>(V);
 
-#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Rename)]
 enum Access<V> {
     Write(V),
     Read,
@@ -234,7 +247,7 @@ impl<V: Content + Clone + Ord> Sequential for Cell<V> {
 /// register.hear(reader, &RegisterEvent::ReadReturns(0));
 /// assert!(!register.holds());
 /// ```
-#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+#[derive(Clone, PartialEq, Eq, Hash, Debug, Rename)]
 pub struct AtomicRegister<V: Content + Clone + Ord>(Linearizable<Cell<V>>);
 
 impl<V: Content + Clone + Ord> AtomicRegister<V> {

@@ -6,7 +6,9 @@ mod catalogue;
 mod model;
 mod node;
 mod outbox;
+mod rename;
 mod role;
+mod symmetry;
 mod system;
 mod value;
 
@@ -17,10 +19,12 @@ pub use model::{
 };
 pub use node::{Commands, Fingerprinted, Holder, Hosted, Input, Node, Replayed, Stepped};
 pub use outbox::{Outbox, Quorum, Received};
+pub use rename::{Rename, Renaming};
 pub use role::{
     Internal, IntoKey, Message, OneMessage, QuorumMessages, QuorumOf, Role, RoleName, Transitions, all_of,
     majority_of, quorums_of, some_of,
 };
+pub use symmetry::{Difference, RenameFn, States, Symmetry, SymmetryError};
 pub use system::{System, SystemError};
 pub use value::{Content, Value};
 

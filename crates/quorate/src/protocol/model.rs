@@ -12,6 +12,7 @@ use std::panic::{self, AssertUnwindSafe};
 use std::sync::{Arc, Once};
 
 use super::outbox::Script;
+use super::symmetry::Symmetry;
 use super::value::Value;
 use crate::property::{Automaton, Property};
 use crate::world::{Exposure, World, WorldError};
@@ -241,6 +242,7 @@ pub struct Model {
     pub(crate) forgeable: Vec<Vec<Envelope>>,
     pub(crate) world: World,
     pub(crate) exposures: Vec<Exposure>,
+    pub(crate) symmetry: Symmetry,
 }
 
 impl Model {
@@ -282,8 +284,14 @@ impl Model {
     /// The same system in another world.
     pub fn in_world(mut self, world: World) -> Result<Self, WorldError> {
         self.exposures = world.exposures(&self)?;
+        self.symmetry.expose(&self.exposures);
         self.world = world;
         Ok(self)
+    }
+
+    /// Which processes are interchangeable in its world, and how to exchange them.
+    pub fn symmetry(&self) -> &Symmetry {
+        &self.symmetry
     }
 
     /// The world it is checked in.
@@ -314,10 +322,6 @@ impl Model {
             (!heard.is_empty()).then(|| Sending { to, body: Value::new(heard) })
         };
         self.monitors.iter().enumerate().filter_map(heard_by).collect()
-    }
-
-    pub(crate) fn has_symmetry(&self) -> bool {
-        false
     }
 
     /// Do steps of different processes commute, and never disable each other?

@@ -8,6 +8,9 @@
 //! | is `Clone + Eq + Hash` | [`Stepped`] | itself |
 //! | is `Clone` | [`Fingerprinted`] | what the user says identifies it |
 //! | is neither | [`Replayed`] | its inputs, or what the user says identifies it; rebuilt by replaying them |
+//!
+//! In the first two ids can be renamed, if the node derives [`Rename`](trait@Rename). A node that is known by its
+//! inputs only cannot: what it chose is kept as positions, which may be those of processes.
 
 use std::collections::BTreeSet;
 use std::fmt::{self, Debug};
@@ -17,8 +20,10 @@ use std::sync::Arc;
 
 use super::model::{ProcessId, RoleMembers};
 use super::outbox::{Outbox, Script};
+use super::rename::Renaming;
 use super::role::{Message, Role, Transitions};
 use super::value::{Content, Value};
+use crate::Rename;
 
 /// A state machine that reacts to inputs, one at a time.
 pub trait Node: 'static {
@@ -78,7 +83,7 @@ impl<M, T> DerefMut for Commands<'_, M, T> {
 }
 
 /// Something that happens to a node.
-#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+#[derive(Clone, PartialEq, Eq, Hash, Debug, Rename)]
 pub enum Input<M, T> {
     /// It starts.
     Start,
@@ -136,7 +141,7 @@ pub trait Holder: Clone + Content {
 }
 
 /// A node as a process: the node in its holder, and the timers that are set.
-#[derive(Clone, PartialEq, Eq, Hash)]
+#[derive(Clone, PartialEq, Eq, Hash, Rename)]
 pub struct Hosted<H: Holder> {
     started: bool,
     timers: BTreeSet<H::Timer>,
@@ -200,7 +205,7 @@ impl<H: Holder> Role for Hosted<H> {
 pub type Stepped<N> = Hosted<ByValue<N>>;
 
 /// Holds a node that can be copied and compared.
-#[derive(Clone, PartialEq, Eq, Hash)]
+#[derive(Clone, PartialEq, Eq, Hash, Rename)]
 pub struct ByValue<N>(N);
 
 impl<N: Debug> Debug for ByValue<N> {
@@ -263,6 +268,13 @@ impl<N> Hash for ByFingerprint<N> {
 impl<N> Debug for ByFingerprint<N> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         self.fingerprint.fmt(f)
+    }
+}
+
+impl<N: Rename> Rename for ByFingerprint<N> {
+    fn rename(&self, ids: &Renaming) -> Self {
+        let node = self.node.rename(ids);
+        ByFingerprint { fingerprint: (self.identify)(&node), node, identify: Arc::clone(&self.identify) }
     }
 }
 

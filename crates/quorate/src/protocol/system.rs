@@ -8,7 +8,9 @@ use super::model::{
     Envelope, Model, PROCESSES_MAX, Process, ProcessId, QuorumSystem, RestartFn, RoleMembers, Transition,
     Trigger,
 };
+use super::rename::Rename;
 use super::role::{Message, QuorumKind, QuorumOf, Role, RoleName, Spec, Transitions, TriggerSpec};
+use super::symmetry::{Declaration, States, Symmetry, SymmetryError};
 use super::value::{Content, Value};
 use crate::property::{Automaton, Moment, Monitor, Observation, Property};
 use crate::world::{Exposure, World, WorldError};
@@ -37,6 +39,7 @@ pub struct System<M> {
     properties: Vec<Property>,
     monitors: Vec<Automaton>,
     forgeries: Vec<Forgery>,
+    symmetry: Declaration,
     error: Option<SystemError>,
     messages: std::marker::PhantomData<fn(M)>,
 }
@@ -56,6 +59,7 @@ impl<M: Message> System<M> {
             properties: Vec::new(),
             monitors: Vec::new(),
             forgeries: Vec::new(),
+            symmetry: Declaration::default(),
             error: None,
             messages: std::marker::PhantomData,
         }
@@ -189,6 +193,86 @@ impl<M: Message> System<M> {
         self
     }
 
+    /// Declares that the processes of a role are interchangeable: they start in the same state, and nobody prefers
+    /// one to another. The checker may then look at one of many states that differ only in who is who.
+    ///
+    /// Ids have to be renamed for that, in messages and in the states of *every* role, which may mention those of
+    /// this one: derive [`Rename`] for all of them and list the states in [`System::renames`].
+    ///
+    /// ```
+    /// use quorate::{Outbox, ProcessId, Received, Rename, Role, RoleName, System, Transitions, observe};
+    ///
+    /// const SERVER: RoleName = RoleName::new("server");
+    /// const CLIENTS: RoleName = RoleName::new("client");
+    ///
+    /// #[derive(Clone, PartialEq, Eq, Hash, Debug, Rename)]
+    /// enum Msg { Ask, Granted }
+    ///
+    /// #[derive(Clone, PartialEq, Eq, Hash, Debug, Default, Rename)]
+    /// struct Server { granted: Option<ProcessId> }
+    /// impl Role for Server {
+    ///     type Message = Msg;
+    ///     fn transitions(&self, t: &mut Transitions<Self>) {
+    ///         t.message("grant").of(|s, _| s.granted.is_none()).run(
+    ///             |server: &mut Server, ask: Received<'_, Msg>, out: &mut Outbox<Msg>| {
+    ///                 server.granted = Some(ask.from);
+    ///                 out.send(ask.from, Msg::Granted);
+    ///             },
+    ///         );
+    ///     }
+    /// }
+    ///
+    /// #[derive(Clone, PartialEq, Eq, Hash, Debug, Default, Rename)]
+    /// struct Client { asks: bool, granted: bool }
+    /// impl Role for Client {
+    ///     type Message = Msg;
+    ///     fn transitions(&self, t: &mut Transitions<Self>) {
+    ///         t.internal("ask").when(|c| !c.asks).run(|client: &mut Client, out: &mut Outbox<Msg>| {
+    ///             client.asks = true;
+    ///             out.send_all(SERVER, Msg::Ask);
+    ///         });
+    ///         t.message("granted").run(|client: &mut Client, _: Received<'_, Msg>, _| client.granted = true);
+    ///     }
+    /// }
+    ///
+    /// let system = System::new()
+    ///     .role(SERVER, 1, |_| Server::default())
+    ///     .role(CLIENTS, 3, |_| Client::default())
+    ///     .symmetric(CLIENTS)
+    ///     .renames::<(Server, Client)>()
+    ///     .invariant("one grant", observe(|c: &Client| c.granted), |granted| {
+    ///         granted.iter().filter(|granted| **granted).count() <= 1
+    ///     });
+    /// quorate::check(system).assert_holds();
+    /// ```
+    #[must_use]
+    pub fn symmetric(mut self, role: RoleName) -> Self
+    where
+        M: Rename,
+    {
+        self.symmetry.symmetric::<M>(role);
+        self
+    }
+
+    /// Says of which types the states of the roles are, and so how ids in them are renamed: one type, or a tuple of
+    /// several. A system with a [symmetric](System::symmetric) role needs it for each of its roles.
+    #[must_use]
+    pub fn renames<S: States>(mut self) -> Self {
+        self.symmetry.renames::<S>();
+        self
+    }
+
+    /// As [`System::renames`], for a monitor and the events it hears. A system with a
+    /// [symmetric](System::symmetric) role needs it for each of its monitors.
+    #[must_use]
+    pub fn renames_monitor<A: Monitor + Rename>(mut self) -> Self
+    where
+        A::Event: Rename,
+    {
+        self.symmetry.renames_monitor::<A>();
+        self
+    }
+
     /// Properties and monitors share their names: verdicts tell them by it.
     fn name_property(&mut self, name: &str) {
         let properties = self.properties.iter().map(Property::name);
@@ -226,7 +310,7 @@ impl<M: Message> System<M> {
             let wanted = processes.len() + self.monitors.len();
             return Err(SystemError::TooManyMonitors { wanted });
         }
-        Ok(Model {
+        let mut model = Model {
             forgeable: forgeable(&self.forgeries, &roles, processes.len())?,
             exposures: vec![Exposure::default(); processes.len()],
             processes,
@@ -234,7 +318,10 @@ impl<M: Message> System<M> {
             properties: self.properties,
             monitors: self.monitors,
             world: World::default(),
-        })
+            symmetry: Symmetry::default(),
+        };
+        model.symmetry = self.symmetry.check(&model)?;
+        Ok(model)
     }
 }
 
@@ -404,6 +491,11 @@ pub enum SystemError {
         /// The position in the role.
         position: usize,
     },
+    /// A role that is said to be symmetric, and is not.
+    Symmetry(
+        /// Why.
+        SymmetryError,
+    ),
     /// A property that looks at no process of the system, and so would always hold.
     ObservesNobody {
         /// The property.
@@ -442,6 +534,7 @@ impl fmt::Display for SystemError {
                 write!(f, "property '{property}' is added twice: give each property a name of its own")
             }
             SystemError::World(error) => error.fmt(f),
+            SystemError::Symmetry(error) => error.fmt(f),
             SystemError::TooManyMonitors { wanted } => {
                 write!(f, "{wanted} processes and monitors: at most {PROCESSES_MAX} are supported")
             }
@@ -458,3 +551,9 @@ impl fmt::Display for SystemError {
 }
 
 impl std::error::Error for SystemError {}
+
+impl From<SymmetryError> for SystemError {
+    fn from(error: SymmetryError) -> Self {
+        SystemError::Symmetry(error)
+    }
+}

@@ -19,6 +19,7 @@ impl<T: Eq + Hash + fmt::Debug + Send + Sync + 'static> Content for T {}
 trait AnyContent: Any + fmt::Debug + Send + Sync {
     fn same(&self, other: &dyn AnyContent) -> bool;
     fn feed(&self, hasher: &mut ContentHasher);
+    fn type_name(&self) -> &'static str;
 }
 
 impl<T: Content> AnyContent for T {
@@ -28,6 +29,10 @@ impl<T: Content> AnyContent for T {
 
     fn feed(&self, hasher: &mut ContentHasher) {
         self.hash(hasher);
+    }
+
+    fn type_name(&self) -> &'static str {
+        std::any::type_name::<T>()
     }
 }
 
@@ -54,6 +59,11 @@ impl Value {
     /// As [`Value::get`], where a wrong type can only be a mistake of this crate.
     pub(crate) fn expect<T: Content>(&self) -> &T {
         self.get().expect("values are only handed to the code that made them")
+    }
+
+    /// The type it was made from, for messages to the user.
+    pub(crate) fn type_name(&self) -> &'static str {
+        self.content.type_name()
     }
 
     /// A hash of the content, the same in every run.

@@ -61,7 +61,7 @@ impl Reduction {
                 Channel::Blocking(_) => channels("a process sees whether another has room"),
                 _ => None,
             },
-            Reduction::Symmetry if !model.has_symmetry() => {
+            Reduction::Symmetry if model.symmetry().groups().is_empty() => {
                 Some("no role with two or more processes is declared symmetric".to_string())
             }
             Reduction::Symmetry if !model.monitors().is_empty() => {
