@@ -5,7 +5,7 @@ use clap::builder::{PossibleValue, PossibleValuesParser};
 use clap::{Arg, ArgAction, Command, value_parser};
 
 use super::failure::Failure;
-use super::{units, world};
+use super::{reductions, units, world};
 use crate::protocol::{Domain, Parameter, Protocol};
 
 /// More threads than this are surely a slip of the finger.
@@ -166,17 +166,13 @@ fn search_options() -> Vec<Arg> {
             .value_parser(["exact", "fingerprint"])
             .default_value("exact")
             .help("Remember states exactly, or by fingerprints: less memory, may miss a state and says how likely"),
-        Arg::new("reduce")
-            .value_name("WHAT")
-            .value_parser(["none", "auto"])
-            .default_value("auto")
-            .help("Which reductions to use; auto takes all that are sound and available"),
         threads_option(),
         Arg::new("count-system-states")
             .action(ArgAction::SetTrue)
             .help("Count the vectors of local states as well, whatever waits in channels and who has crashed"),
     ];
-    args.into_iter().map(|arg| named(arg).help_heading("Search")).collect()
+    let args = args.into_iter().map(named).chain(reductions::options());
+    args.map(|arg| arg.help_heading("Search")).collect()
 }
 
 pub(super) fn threads_option() -> Arg {

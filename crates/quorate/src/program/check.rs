@@ -9,9 +9,10 @@ use super::json::{Answer, Story};
 use super::output::{self, AnswerFile};
 use super::progress::{Limits, Progress, heed_interrupts};
 use super::units::grouped;
-use super::{memory, text, world};
+use super::{memory, reductions, text, world};
 use crate::engine::{Order, Search, Visited, explore};
 use crate::protocol::{Arguments, Model, Protocol};
+use crate::reduce::Refused;
 use crate::verdict::{Report, Verdict, svg};
 
 /// Checks a protocol as the matches of its subcommand say, and prints the answer.
@@ -27,7 +28,8 @@ pub(super) fn check(protocol: &Protocol, matches: &ArgMatches) -> Result<u8, Fai
         json.clone()
     } else {
         let instance = text::instance(protocol, &job.arguments, &job.model);
-        text::answer(&instance, &job.model, &report, spent, output::paint())
+        let off = reductions::switched_off(&job.search.reductions, &job.refused, &report);
+        text::answer(&instance, &job.model, &report, &off, spent, output::paint())
     };
     // Both are tried before either failure is told: one of them may keep the answer.
     let gist = gist(&report);
@@ -50,6 +52,8 @@ pub(super) struct Job<'p> {
     arguments: Arguments,
     model: Model,
     search: Search,
+    /// Reductions that cannot be used.
+    refused: Vec<Refused>,
     limits: Limits,
 }
 
@@ -61,7 +65,9 @@ impl<'p> Job<'p> {
             .instance(&arguments)
             .map_err(|error| Failure::Usage(format!("{}: {error}", protocol.name())))?;
         let model = world::put(protocol.name(), model, matches)?;
-        let search = search(matches);
+        let mut search = search(matches);
+        let refused;
+        (search.reductions, refused) = reductions::chosen(&model, matches, search.count_system_states)?;
         if search.order == Order::Depth && search.depth_max.is_some() {
             // Depth-first search may meet a state at the limit that a shorter way leads to.
             return Err(Failure::Usage("--depth-max goes with --order breadth only".to_string()));
@@ -78,7 +84,7 @@ impl<'p> Job<'p> {
             memory_max: search.bytes_max,
             quiet: matches.get_flag("quiet"),
         };
-        Ok(Job { protocol, arguments, model, search, limits })
+        Ok(Job { protocol, arguments, model, search, refused, limits })
     }
 
     /// Searches; says how long it took.
@@ -92,7 +98,7 @@ impl<'p> Job<'p> {
         let violation = report.verdict.violation().map(|violation| (&violation.trace, &violation.broken));
         let (arguments, word) = (&self.arguments, report.verdict.word());
         let story = Story::new(self.protocol, arguments, &self.model, word, violation, Some(report));
-        Answer::new(story, &self.search, report, spent)
+        Answer::new(story, &self.search, &self.refused, report, spent)
     }
 }
 

@@ -10,12 +10,14 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 
 use super::memory;
+use super::reductions::{self, SwitchedOff};
 use super::text;
 use super::world::{self, WorldStory};
 use crate::engine::{Order, Search, Visited};
 use crate::protocol::{
     Argument, Arguments, Choice, Domain, Model, PROCESSES_MAX, Parameter, ProcessId, Protocol,
 };
+use crate::reduce::Refused;
 use crate::verdict::{Broken, Consumed, Origin, Report, Sent, Trace, TraceStep, Verdict};
 use crate::world::StepKind;
 
@@ -260,6 +262,8 @@ pub(super) struct Answer {
     order: &'static str,
     visited: &'static str,
     reductions: Vec<&'static str>,
+    /// Reductions that were not used, and why.
+    switched_off: Vec<SwitchedOff>,
     states: u64,
     transitions: u64,
     depth: u32,
@@ -280,7 +284,13 @@ pub(super) struct Answer {
 }
 
 impl Answer {
-    pub(super) fn new(story: Story, search: &Search, report: &Report, time: Duration) -> Self {
+    pub(super) fn new(
+        story: Story,
+        search: &Search,
+        refused: &[Refused],
+        report: &Report,
+        time: Duration,
+    ) -> Self {
         let coverage = &report.coverage;
         Answer {
             story,
@@ -293,7 +303,8 @@ impl Answer {
                 Visited::Exact => "exact",
                 Visited::Fingerprint => "fingerprint",
             },
-            reductions: Vec::new(),
+            reductions: reductions::names(&report.reductions),
+            switched_off: reductions::switched_off(&search.reductions, refused, report),
             states: coverage.states,
             transitions: coverage.transitions,
             depth: coverage.depth,

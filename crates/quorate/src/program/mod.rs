@@ -14,6 +14,7 @@ mod list;
 mod memory;
 mod output;
 mod progress;
+mod reductions;
 mod replay;
 pub mod tables;
 mod text;

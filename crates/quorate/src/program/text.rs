@@ -7,9 +7,11 @@ use std::time::Duration;
 
 use owo_colors::OwoColorize as _;
 
+use super::reductions::{self, SwitchedOff};
 use super::units::{bytes, grouped, rate, ratio, time};
 use super::{memory, world};
 use crate::protocol::{Argument, Arguments, Model, Protocol};
+use crate::reduce::Reduction;
 use crate::verdict::{Broken, Diagram, Paint, Report, Stopped, Trace, Verdict};
 
 /// Why a search stopped, with its numbers set for people.
@@ -55,6 +57,7 @@ pub(super) fn answer(
     instance: &str,
     model: &Model,
     report: &Report,
+    off: &[SwitchedOff],
     spent: Duration,
     paint: Paint,
 ) -> String {
@@ -73,7 +76,7 @@ pub(super) fn answer(
         Verdict::Violated(violation) => violated(instance, &violation.trace, &violation.broken, paint),
     };
     page.push('\n');
-    page.push_str(&figures(model, report, spent));
+    page.push_str(&figures(model, report, off, spent));
     page
 }
 
@@ -89,6 +92,16 @@ pub(super) fn violated(instance: &str, trace: &Trace, broken: &Broken, paint: Pa
     )
 }
 
+/// By what the states are reduced.
+fn reduced(report: &Report) -> String {
+    let believes = report.reductions.contains(&Reduction::Beliefs);
+    let what = if believes { "vectors of beliefs, " } else { "" };
+    match reductions::names(&report.reductions).as_slice() {
+        [] => String::new(),
+        names => format!("{what}reduced: {}", names.join(", ")),
+    }
+}
+
 /// With fewer states than this, the memory of the program itself hides what a state takes.
 const STATES_TELLING: u64 = 100_000;
 
@@ -96,7 +109,7 @@ const STATES_TELLING: u64 = 100_000;
 const VALUE_WIDTH: usize = 8;
 
 /// The figures of a search, numbers to the right, what they come to beside them.
-fn figures(model: &Model, report: &Report, spent: Duration) -> String {
+fn figures(model: &Model, report: &Report, off: &[SwitchedOff], spent: Duration) -> String {
     let coverage = &report.coverage;
     let peak = memory::peak().unwrap_or(coverage.bytes);
     let a_state = if coverage.states < STATES_TELLING {
@@ -111,8 +124,10 @@ fn figures(model: &Model, report: &Report, spent: Duration) -> String {
     } else {
         format!("{} not expanded", grouped(coverage.frontier))
     };
+    let of_states = [reduced(report), frontier].into_iter().filter(|note| !note.is_empty());
+    let of_states = of_states.collect::<Vec<_>>().join("; ");
     let mut rows = vec![
-        ("states", grouped(coverage.states), frontier),
+        ("states", grouped(coverage.states), of_states),
         ("transitions", grouped(coverage.transitions), String::new()),
         ("terminal states", grouped(coverage.terminal_states), String::new()),
         ("depth", grouped(coverage.depth.into()), String::new()),
@@ -128,6 +143,9 @@ fn figures(model: &Model, report: &Report, spent: Duration) -> String {
     if let Some(missed) = report.missed_probability {
         let note = if missed > 0.0 { "probability, at most" } else { "probability: all states fit exactly" };
         rows.push(("state missed", format!("{missed:.1e}"), note.to_string()));
+    }
+    for SwitchedOff { reduction, reason } in off {
+        rows.push(("not reduced", String::new(), format!("{reduction}: {reason}")));
     }
     for (fault, fired, note) in world::rows(model, report) {
         rows.push((fault, fired.map(grouped).unwrap_or_default(), note));
