@@ -80,9 +80,10 @@ impl SystemStates {
     }
 }
 
-/// How many random walks, and how many steps of each, before a search whose reductions rest on what was seen.
-const STROLLS: usize = 32;
-const STROLL_STEPS: usize = 200;
+/// How many random walks in a row see nothing new before a search begins whose reductions rest on what was seen, and
+/// how many steps each has at most.
+const STROLLS_IN_VAIN: usize = 4;
+const STROLL_STEPS: usize = 100;
 
 /// Where a process is in the end.
 struct End {
@@ -180,7 +181,9 @@ impl<'m> Kernel<'m> {
         let processes = self.model.processes().len();
         let mut dice = Dice::default();
         let initial = vec![0; self.components.len()];
-        for _ in 0..STROLLS {
+        let mut in_vain = 0;
+        while in_vain < STROLLS_IN_VAIN {
+            let before = self.seen();
             let mut vector = initial.clone();
             // Some processes move only when the others cannot, so that lagging behind is seen too.
             let slow = Members::some(dice.roll());
@@ -199,6 +202,7 @@ impl<'m> Kernel<'m> {
                 let Some(next) = next else { break };
                 vector = next;
             }
+            in_vain = if self.seen() > before { 0 } else { in_vain + 1 };
         }
     }
 

@@ -8,7 +8,7 @@
 use std::fmt;
 
 use crate::protocol::Model;
-use crate::world::{Channel, Delivery};
+use crate::world::{self, Channel, Delivery};
 
 /// One way to search less.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
@@ -46,6 +46,12 @@ impl Reduction {
         match self {
             Reduction::Inert if delivered_in_steps => {
                 Some("it needs messages that are delivered at once: --model m".to_string())
+            }
+            Reduction::Inert if world::at_end(model).is_some() => {
+                let property = world::at_end(model).unwrap_or_default();
+                Some(format!(
+                    "'{property}' looks at the end of runs, which come later if nothing is left out"
+                ))
             }
             Reduction::Inert => match channel {
                 Channel::Bag | Channel::Set | Channel::Duplicating => None,

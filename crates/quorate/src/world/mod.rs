@@ -377,7 +377,7 @@ impl World {
 }
 
 /// A property that looks at the end of runs.
-fn at_end(model: &Model) -> Option<&str> {
+pub(crate) fn at_end(model: &Model) -> Option<&str> {
     let property = model.properties().iter().find(|property| property.moment() == Moment::AtEnd);
     property.map(|property| property.name())
 }
