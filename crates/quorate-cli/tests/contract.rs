@@ -70,7 +70,7 @@ fn assert_contract(json: &Value) {
 
 #[test]
 fn holds() {
-    let ran = run(&["check", "paxos", "--json", "--threads", "1"]);
+    let ran = run(&["check", "paxos", "--reduce", "none", "--json", "--threads", "1"]);
     assert_eq!((ran.code, ran.stdout.lines().count(), ran.stderr.as_str()), (0, 1, ""));
     let json = ran.json();
     assert_contract(&json);
@@ -103,6 +103,8 @@ fn the_world_is_part_of_the_answer() {
         "--stale",
         "keep",
         "--json",
+        "--reduce",
+        "none",
         "--count-system-states",
         "--crash",
         "explicit",
@@ -155,7 +157,7 @@ fn limits_end_in_unknown_with_a_reason() {
         ("--depth-max", "5", "the limit of 5 steps was reached"),
         ("--memory-max", "10k", "the limit of 10.0 KiB of memory was reached"),
     ] {
-        let ran = run(&["check", "paxos", option, value, "--json"]);
+        let ran = run(&["check", "paxos", "--reduce", "none", option, value, "--json"]);
         assert_eq!(ran.code, 2, "{option}");
         let json = ran.json();
         assert_contract(&json);
@@ -163,7 +165,18 @@ fn limits_end_in_unknown_with_a_reason() {
         let states = json["states"].as_u64().expect("states");
         assert!(states > 0 && states < 27_410, "{option}: {states}");
     }
-    let ran = run(&["check", "paxos", "--proposers", "4", "--time-max", "1s", "--json", "--quiet"]);
+    let ran = run(&[
+        "check",
+        "paxos",
+        "--reduce",
+        "none",
+        "--proposers",
+        "4",
+        "--time-max",
+        "1s",
+        "--json",
+        "--quiet",
+    ]);
     assert_eq!((ran.code, ran.stderr.as_str()), (2, ""));
     assert_eq!(ran.json()["reason"], "the limit of 1 seconds was reached");
 }
@@ -183,7 +196,7 @@ fn fingerprints_say_how_likely_a_state_was_missed() {
 
 #[test]
 fn people_read_the_verdict_the_picture_and_the_figures() {
-    let holds = run(&["check", "paxos", "--threads", "1"]);
+    let holds = run(&["check", "paxos", "--reduce", "none", "--threads", "1"]);
     assert_eq!(holds.code, 0);
     let page = holds.stdout;
     assert!(page.starts_with("holds: agreement\npaxos --proposers 2 --acceptors 3 --learners 1 "), "{page}");
@@ -194,7 +207,7 @@ fn people_read_the_verdict_the_picture_and_the_figures() {
     assert!(violated.starts_with("violated: agreement, after "), "{violated}");
     assert!(violated.contains("--bug first-reply\n") && violated.contains("read_reply"), "{violated}");
 
-    let unknown = run(&["check", "paxos", "--states-max", "10"]).stdout;
+    let unknown = run(&["check", "paxos", "--reduce", "none", "--states-max", "10"]).stdout;
     assert!(
         unknown.starts_with("unknown: the limit of 10 states was reached\nno violation of "),
         "{unknown}"
