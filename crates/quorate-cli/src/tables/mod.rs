@@ -9,10 +9,11 @@ use quorate::program::tables::{Here, Published, Row, Table};
 
 mod crash;
 mod m_models;
+mod refinement;
 
 /// Every table.
 pub(crate) fn all() -> Vec<Table> {
-    vec![m_models::table(), crash::table()]
+    vec![m_models::table(), crash::table(), refinement::table()]
 }
 
 /// What no table of these papers can say.
@@ -34,9 +35,4 @@ fn ended(
 /// Compares a row with another one of its group.
 fn over(other: &'static str, row: Row) -> Row {
     Row { over: Some(other), ..row }
-}
-
-/// A row that cannot be run here yet.
-fn needing(what: &'static str, row: Row) -> Row {
-    Row { here: Here::Needs(what), ..row }
 }
