@@ -20,7 +20,7 @@ use super::text;
 use super::units::grouped;
 use super::world::WorldStory;
 use crate::local::{LocalGraph, LocalGraphs, LocalStep, local_graphs};
-use crate::protocol::{Model, ProcessId, Protocol, Value};
+use crate::protocol::{Model, Process, ProcessId, Protocol, Value};
 use crate::reduce::Reductions;
 use crate::world::StepKind;
 
@@ -78,7 +78,7 @@ fn wanted(model: &Model, name: Option<&String>) -> Result<Vec<ProcessId>, Failur
     };
     let wanted: Vec<ProcessId> = model.ids().filter(called).collect();
     if let (true, Some(name)) = (wanted.is_empty(), name) {
-        let names: Vec<&str> = model.processes().iter().map(|process| process.name()).collect();
+        let names: Vec<&str> = model.processes().iter().map(Process::name).collect();
         let (names, roles) = (names.join(", "), model.roles().names().collect::<Vec<_>>().join(", "));
         return Err(Failure::Usage(format!(
             "unknown process '{name}': expected {names}, or a role: {roles}"
