@@ -10,6 +10,8 @@ fn every_command_has_help_with_examples() {
         vec![],
         vec!["check"],
         vec!["check", "paxos"],
+        vec!["local"],
+        vec!["local", "paxos"],
         vec!["replay"],
         vec!["list"],
         vec!["completions"],

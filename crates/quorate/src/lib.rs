@@ -74,6 +74,7 @@
 //! * [`World`]: channels, crashes, restarts, lost and doubled messages; [`System::forges`]: an adversary.
 //! * [`System::symmetric`] and [`Rename`](trait@Rename): processes that are interchangeable.
 //! * [`check`] and [`Check`]: in a `#[test]`, with limits.
+//! * [`local::local_graphs`]: the states and steps of each process by itself, as a picture.
 //! * `quorate::main` and [`Protocol`]: the whole command line, for a binary of your own, in one line.
 
 // The derive says `::quorate`, here too.
@@ -82,6 +83,7 @@ extern crate self as quorate;
 mod check;
 pub mod engine;
 mod kernel;
+pub mod local;
 #[cfg(feature = "program")]
 pub mod program;
 pub mod property;

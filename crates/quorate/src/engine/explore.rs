@@ -20,6 +20,16 @@ use crate::verdict::{
 
 /// Explores every reachable state of a model, or as many as its reductions say are enough.
 pub fn explore(model: &Model, search: &Search, watch: &mut dyn Watch) -> Report {
+    explore_and_read(model, search, watch, |_| ()).0
+}
+
+/// Explores, and in the end reads from what is known of the model then.
+pub(crate) fn explore_and_read<T>(
+    model: &Model,
+    search: &Search,
+    watch: &mut dyn Watch,
+    read: impl FnOnce(&Kernel<'_>) -> T,
+) -> (Report, T) {
     let sleep = if search.order == Order::Breadth { search.tuning.sleep } else { Sleep::Nobody };
     let mut kernel = Kernel::new(model, search, sleep);
     // Depth-first search is for finding violations, so it remembers the way from the start.
@@ -74,7 +84,7 @@ pub fn explore(model: &Model, search: &Search, watch: &mut dyn Watch) -> Report 
     let missed_probability = (search.visited == Visited::Fingerprint).then_some(missed);
     let faults = model.world().faults().into_iter().map(|kind| (kind, kernel.steps_of(kind))).collect();
     let threads = search.threads;
-    Report {
+    let report = Report {
         verdict,
         properties,
         coverage,
@@ -85,7 +95,8 @@ pub fn explore(model: &Model, search: &Search, watch: &mut dyn Watch) -> Report 
         rounds,
         threads,
         missed_probability,
-    }
+    };
+    (report, read(&kernel))
 }
 
 /// One search from the start. One that gets far starts again, with the system split in a better way.

@@ -8,6 +8,7 @@ mod round;
 mod visited;
 
 pub use explore::explore;
+pub(crate) use explore::explore_and_read;
 
 use crate::reduce::Reductions;
 use crate::verdict::{Coverage, Stopped};

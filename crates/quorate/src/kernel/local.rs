@@ -8,10 +8,11 @@
 
 use std::collections::{BTreeSet, HashMap, HashSet};
 
+use super::Kernel;
 use super::mail::{Mail, MessageId, NOTHING, SendsId};
 use super::process::LocalId;
-use crate::protocol::{Model, ProcessId};
-use crate::world::Channel;
+use crate::protocol::{Envelope, Model, ProcessId, Sending, Value};
+use crate::world::{Channel, StepKind};
 
 /// A step of a process, apart from its inbox.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
@@ -26,16 +27,27 @@ pub(super) struct Edge {
 #[derive(Default)]
 pub(super) struct LocalGraph {
     edges: Vec<Edge>,
-    known: HashSet<Edge>,
+    places: HashMap<Edge, usize>,
+    /// What the edges are called: the place of each, with the kind of a step and its transition.
+    names: BTreeSet<(usize, StepKind, usize)>,
     heard: BTreeSet<MessageId>,
 }
 
 impl LocalGraph {
-    /// Notes a step.
-    pub(super) fn note(&mut self, edge: Edge) {
-        if self.known.insert(edge.clone()) {
-            self.edges.push(edge);
+    /// Notes a step, and says where it is among the others.
+    pub(super) fn note(&mut self, edge: Edge) -> usize {
+        if let Some(place) = self.places.get(&edge) {
+            return *place;
         }
+        self.edges.push(edge.clone());
+        self.places.insert(edge, self.edges.len() - 1);
+        self.edges.len() - 1
+    }
+
+    /// Notes a step, and what it is called: to the reductions, which know edges only, it makes no difference.
+    pub(super) fn note_named(&mut self, edge: Edge, kind: StepKind, transition: usize) {
+        let place = self.note(edge);
+        self.names.insert((place, kind, transition));
     }
 
     /// Notes messages to the process.
@@ -155,6 +167,39 @@ fn on_cycles(edges: &[Edge]) -> Vec<Edge> {
         false
     };
     edges.iter().filter(leads_back).cloned().collect()
+}
+
+/// A step of a process that a search has seen, with its values.
+pub(crate) struct StepSeen {
+    pub(crate) from: Value,
+    pub(crate) to: Value,
+    pub(crate) kind: StepKind,
+    /// The transition, if it is one or ends in a crash.
+    pub(crate) transition: usize,
+    pub(crate) consumed: Vec<Envelope>,
+    pub(crate) sent: Vec<Sending>,
+}
+
+impl Kernel<'_> {
+    /// The steps of a process that were seen, apart from those that panic.
+    pub(crate) fn steps_seen(&self, process: ProcessId) -> impl Iterator<Item = StepSeen> {
+        let graph = &self.components[process.index()].graph;
+        graph.observed.names.iter().map(move |(place, kind, transition)| {
+            let Edge { from, to, consumed, sent } = &graph.observed.edges[*place];
+            let sending = |message: &MessageId| Sending {
+                to: self.mail.receiver(*message),
+                body: self.mail.envelope(*message).body.clone(),
+            };
+            StepSeen {
+                from: graph.local_value(*from).clone(),
+                to: graph.local_value(*to).clone(),
+                kind: *kind,
+                transition: *transition,
+                consumed: consumed.iter().map(|message| self.mail.envelope(*message).clone()).collect(),
+                sent: self.mail.messages_of(*sent).iter().map(sending).collect(),
+            }
+        })
+    }
 }
 
 /// Does a step tell a monitor something?

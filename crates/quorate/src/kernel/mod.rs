@@ -33,6 +33,7 @@ use std::sync::Arc;
 
 use component::Component;
 use local::Live;
+pub(crate) use local::StepSeen;
 use mail::{Mail, Members, NOTHING};
 use process::{ConfigurationId, ConfigurationStep};
 use purity::Purity;

@@ -264,7 +264,8 @@ impl ProcessGraph {
                 if let Some((next, _)) = step.leads {
                     let consumed = step.consumed.iter().map(|offer| offer.message).collect();
                     let to = self.configurations.value(next).0;
-                    self.observed.note(Edge { from: local, to, consumed, sent: step.sent });
+                    let edge = Edge { from: local, to, consumed, sent: step.sent };
+                    self.observed.note_named(edge, step.kind, step.transition);
                 }
             }
         }

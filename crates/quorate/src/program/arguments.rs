@@ -1,4 +1,4 @@
-//! The command line, built from the catalogue: `check` has one subcommand a protocol, with the protocol's
+//! The command line, built from the catalogue: `check` and `local` have one subcommand a protocol, with the protocol's
 //! own parameters and bugs as options, so that help, completions and errors know them.
 
 use clap::builder::{PossibleValue, PossibleValuesParser};
@@ -36,6 +36,7 @@ pub(super) fn command(program: &str, protocols: &[Protocol]) -> Result<Command, 
                 .help("Colour the output; auto heeds NO_COLOR and CLICOLOR"),
         )
         .subcommand(check(program, protocols)?)
+        .subcommand(local(program, protocols)?)
         .subcommand(replay(program, example))
         .subcommand(list(program, protocols, example))
         .subcommand(completions(program)))
@@ -46,13 +47,8 @@ const EXIT_CODES: &str =
 
 fn check(program: &str, protocols: &[Protocol]) -> Result<Command, Failure> {
     let example = protocols.first().map_or("PROTOCOL", Protocol::name);
-    let mut check = Command::new("check")
+    let check = Command::new("check")
         .about("Explores every reachable state of a protocol and says whether its properties hold")
-        .subcommand_required(true)
-        .disable_help_subcommand(true)
-        .subcommand_value_name("PROTOCOL")
-        .subcommand_help_heading("Protocols")
-        .override_usage(format!("{program} check <PROTOCOL> [OPTIONS]"))
         .after_help(format!(
             "Each protocol has parameters of its own: '{program} check {example} --help' shows them.\n\n\
              Examples:\n  \
@@ -60,28 +56,74 @@ fn check(program: &str, protocols: &[Protocol]) -> Result<Command, Failure> {
              {program} check {example} --json --threads 1\n  \
              {program} check {example} --time-max 10m --memory-max 4G\n\n{EXIT_CODES}"
         ));
+    with_protocols(check, program, protocols, |protocol| {
+        let options = world::options().into_iter().chain(search_options()).chain(limit_options());
+        one_protocol(protocol, options.chain(output_options()), examples(program, protocol))
+    })
+}
+
+fn local(program: &str, protocols: &[Protocol]) -> Result<Command, Failure> {
+    let example = protocols.first().map_or("PROTOCOL", Protocol::name);
+    let examples = |name: &str| {
+        format!(
+            "Examples:\n  \
+             {program} local {name}\n  \
+             {program} local {name} --json\n  \
+             {program} local {name} --dot | dot -Tsvg > {name}.svg\n\n\
+             Exit codes: 0 the graphs are complete, 2 they are not, 64 and above: an error, told in one line."
+        )
+    };
+    let local = Command::new("local")
+        .about("Shows each role by itself: its local states, and the messages that lead from one to another")
+        .after_help(format!(
+            "Each protocol has parameters of its own: '{program} local {example} --help' shows them.\n\n{}",
+            examples(example)
+        ));
+    with_protocols(local, program, protocols, |protocol| {
+        let options = world::options().into_iter().chain([threads_option().help_heading("Search")]);
+        let options = options.chain(limit_options()).chain(picture_options());
+        one_protocol(protocol, options, examples(protocol.name()))
+    })
+}
+
+/// A command with a subcommand for each protocol.
+fn with_protocols(
+    command: Command,
+    program: &str,
+    protocols: &[Protocol],
+    one: impl Fn(&Protocol) -> Result<Command, Failure>,
+) -> Result<Command, Failure> {
+    let usage = format!("{program} {} <PROTOCOL> [OPTIONS]", command.get_name());
+    let mut command = command
+        .subcommand_required(true)
+        .disable_help_subcommand(true)
+        .subcommand_value_name("PROTOCOL")
+        .subcommand_help_heading("Protocols")
+        .override_usage(usage);
     for protocol in protocols {
-        if check.find_subcommand(protocol.name()).is_some() {
+        if command.find_subcommand(protocol.name()).is_some() {
             let name = protocol.name();
             return Err(Failure::Usage(format!(
                 "two protocols are called '{name}': expected a name of its own for each"
             )));
         }
-        check = check.subcommand(check_one(program, protocol)?);
+        command = command.subcommand(one(protocol)?);
     }
-    Ok(check)
+    Ok(command)
 }
 
-/// `check PROTOCOL`: the parameters first, then the world, how to search, and how to answer.
-fn check_one(program: &str, protocol: &Protocol) -> Result<Command, Failure> {
+/// `check PROTOCOL` and its like: the parameters first, then the world, how to search, and how to answer.
+fn one_protocol(
+    protocol: &Protocol,
+    common: impl Iterator<Item = Arg>,
+    examples: String,
+) -> Result<Command, Failure> {
     let name = protocol.name();
     let mut command = Command::new(name).about(protocol.about());
     if !protocol.reference_text().is_empty() {
         command = command.long_about(format!("{}\n\nFrom: {}", protocol.about(), protocol.reference_text()));
     }
     let own = own_options(protocol);
-    let common =
-        world::options().into_iter().chain(search_options()).chain(limit_options()).chain(output_options());
     for arg in own.into_iter().chain(common) {
         let taken = |other: &Arg| other.get_long() == arg.get_long();
         let reserved = ["color", "help", "version"].contains(&arg.get_id().as_str());
@@ -93,7 +135,7 @@ fn check_one(program: &str, protocol: &Protocol) -> Result<Command, Failure> {
         }
         command = command.arg(arg);
     }
-    Ok(command.after_help(examples(program, protocol)))
+    Ok(command.after_help(examples))
 }
 
 fn examples(program: &str, protocol: &Protocol) -> String {
@@ -219,6 +261,24 @@ fn output_options() -> Vec<Arg> {
             .value_parser(value_parser!(std::path::PathBuf))
             .help("Write the JSON answer, with the trace of a violation, to a file for 'replay' too"),
         svg_option(),
+        quiet_option(),
+    ];
+    args.into_iter().map(|arg| named(arg).help_heading("Output")).collect()
+}
+
+/// How `local` shows its graphs.
+fn picture_options() -> Vec<Arg> {
+    let args = [
+        Arg::new("process")
+            .value_name("NAME")
+            .help("Show this process only, such as 'acceptor 0', or those of this role"),
+        Arg::new("dot")
+            .value_name("FILE")
+            .num_args(0..=1)
+            .default_missing_value("-")
+            .value_parser(value_parser!(std::path::PathBuf))
+            .help("Write the graphs for Graphviz, into a file; without one, print nothing else"),
+        json_option(),
         quiet_option(),
     ];
     args.into_iter().map(|arg| named(arg).help_heading("Output")).collect()

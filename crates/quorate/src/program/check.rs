@@ -60,11 +60,7 @@ pub(super) struct Job<'p> {
 impl<'p> Job<'p> {
     /// What the matches of the protocol's subcommand say.
     pub(super) fn new(protocol: &'p Protocol, matches: &ArgMatches) -> Result<Self, Failure> {
-        let arguments = arguments(protocol, matches)?;
-        let model = protocol
-            .instance(&arguments)
-            .map_err(|error| Failure::Usage(format!("{}: {error}", protocol.name())))?;
-        let model = world::put(protocol.name(), model, matches)?;
+        let (arguments, model) = instance(protocol, matches)?;
         let mut search = search(matches);
         let refused;
         (search.reductions, refused) = reductions::chosen(&model, matches, search.count_system_states)?;
@@ -78,12 +74,7 @@ impl<'p> Job<'p> {
                     .to_string(),
             ));
         }
-        let limits = Limits {
-            states_max: search.states_max,
-            time_max: matches.get_one::<Duration>("time-max").copied(),
-            memory_max: search.bytes_max,
-            quiet: matches.get_flag("quiet"),
-        };
+        let limits = limits(&search, matches);
         Ok(Job { protocol, arguments, model, search, refused, limits })
     }
 
@@ -102,6 +93,16 @@ impl<'p> Job<'p> {
     }
 }
 
+/// The instance that a command line names, in its world.
+pub(super) fn instance(protocol: &Protocol, matches: &ArgMatches) -> Result<(Arguments, Model), Failure> {
+    let arguments = arguments(protocol, matches)?;
+    let model = protocol
+        .instance(&arguments)
+        .map_err(|error| Failure::Usage(format!("{}: {error}", protocol.name())))?;
+    let model = world::put(protocol.name(), model, matches)?;
+    Ok((arguments, model))
+}
+
 /// The arguments of the instance: what was given, and the defaults of the rest.
 fn arguments(protocol: &Protocol, matches: &ArgMatches) -> Result<Arguments, Failure> {
     let given = protocol
@@ -114,18 +115,35 @@ fn arguments(protocol: &Protocol, matches: &ArgMatches) -> Result<Arguments, Fai
 }
 
 fn search(matches: &ArgMatches) -> Search {
-    let number = |name: &str| matches.get_one::<u64>(name).copied();
     let word = |name: &str| matches.get_one::<String>(name).map(String::as_str);
-    let default = Search::default();
     Search {
         order: if word("order") == Some("depth") { Order::Depth } else { Order::Breadth },
         visited: if word("visited") == Some("fingerprint") { Visited::Fingerprint } else { Visited::Exact },
+        count_system_states: matches.get_flag("count-system-states"),
+        ..limited_search(matches)
+    }
+}
+
+/// A search with the limits and on the threads that are given.
+pub(super) fn limited_search(matches: &ArgMatches) -> Search {
+    let number = |name: &str| matches.get_one::<u64>(name).copied();
+    let default = Search::default();
+    Search {
         threads: number("threads").and_then(|number| usize::try_from(number).ok()).unwrap_or(default.threads),
         states_max: number("states-max"),
         depth_max: number("depth-max").and_then(|number| u32::try_from(number).ok()),
         bytes_max: number("memory-max").or_else(memory::default_limit),
-        count_system_states: matches.get_flag("count-system-states"),
         ..default
+    }
+}
+
+/// What ends a search, and whether its progress is told.
+pub(super) fn limits(search: &Search, matches: &ArgMatches) -> Limits {
+    Limits {
+        states_max: search.states_max,
+        time_max: matches.get_one::<Duration>("time-max").copied(),
+        memory_max: search.bytes_max,
+        quiet: matches.get_flag("quiet"),
     }
 }
 

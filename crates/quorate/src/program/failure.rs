@@ -155,7 +155,7 @@ fn reached<'c, 'l>(root: &'c Command, line: impl IntoIterator<Item = &'l OsStrin
 
 /// What a command wants to be told next.
 fn what_is_next(command: &Command) -> &'static str {
-    if command.get_name() == "check" { "protocol" } else { "command" }
+    if ["check", "local"].contains(&command.get_name()) { "protocol" } else { "command" }
 }
 
 /// An argument as clap writes it, `--bug <NAME>` or `<FILE>`, by its name alone.

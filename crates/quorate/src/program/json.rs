@@ -15,7 +15,7 @@ use super::text;
 use super::world::{self, WorldStory};
 use crate::engine::{Order, Search, Visited};
 use crate::protocol::{
-    Argument, Arguments, Choice, Domain, Model, PROCESSES_MAX, Parameter, ProcessId, Protocol,
+    Argument, Arguments, Choice, Domain, Model, PROCESSES_MAX, Parameter, ProcessId, Protocol, Value,
 };
 use crate::reduce::Refused;
 use crate::verdict::{Broken, Consumed, Origin, Report, Sent, Trace, TraceStep, Verdict};
@@ -56,6 +56,12 @@ pub(super) struct ConsumedMessage {
 pub(super) struct SentMessage {
     to: usize,
     message: String,
+}
+
+impl SentMessage {
+    pub(super) fn new(to: ProcessId, body: &Value) -> Self {
+        SentMessage { to: to.index(), message: format!("{body:?}") }
+    }
 }
 
 /// A choice that a step made.
@@ -214,19 +220,11 @@ impl Story {
         violation: Option<(&Trace, &Broken)>,
         report: Option<&Report>,
     ) -> Self {
-        let setting = |argument: &Argument| match argument {
-            Argument::Number(number) => Setting::Number(*number),
-            Argument::Choice(word) => Setting::Choice(word.clone()),
-        };
         let properties: Vec<&str> = model.property_names().collect();
         Story {
             quorate: FORMAT,
             protocol: protocol.name().to_string(),
-            parameters: arguments
-                .values()
-                .iter()
-                .map(|(name, argument)| (name.clone(), setting(argument)))
-                .collect(),
+            parameters: settings(arguments),
             bug: arguments.bug().map(str::to_string),
             world: WorldStory::of(model, report),
             property: violation
@@ -238,6 +236,15 @@ impl Story {
             observed: violation.and_then(|(_, broken)| observed(broken)),
         }
     }
+}
+
+/// The values of the parameters, by name.
+pub(super) fn settings(arguments: &Arguments) -> BTreeMap<String, Setting> {
+    let setting = |argument: &Argument| match argument {
+        Argument::Number(number) => Setting::Number(*number),
+        Argument::Choice(word) => Setting::Choice(word.clone()),
+    };
+    arguments.values().iter().map(|(name, argument)| (name.clone(), setting(argument))).collect()
 }
 
 /// What the broken property saw; nothing if it is a panic.

@@ -1,4 +1,4 @@
-//! The command line: `check`, `replay`, `list` and `completions` for a catalogue of protocols, and `tables` where
+//! The command line: `check`, `local`, `replay`, `list` and `completions` for a catalogue of protocols, and `tables` where
 //! there are any. The program `quorate` is this with the zoo and the tables of its papers; a user's own binary is
 //! this with the user's protocols.
 //!
@@ -11,6 +11,7 @@ mod check;
 mod failure;
 mod json;
 mod list;
+mod local;
 mod memory;
 mod output;
 mod progress;
@@ -25,6 +26,7 @@ use std::ffi::OsString;
 use std::path::Path;
 use std::process::ExitCode;
 
+use clap::ArgMatches;
 use clap::error::ErrorKind;
 use serde::Serialize;
 
@@ -97,10 +99,14 @@ fn run(protocols: &[Protocol], tables: &[Table], line: &[OsString]) -> Result<u8
         Err(error) => return Err(condensed(&error, &command, line)),
     };
     match matches.subcommand() {
-        Some(("check", matches)) => match matches.subcommand() {
-            Some((name, matches)) => check::check(named(protocols, name)?, matches),
-            None => Err(Failure::Usage("no protocol given: expected one".to_string())),
-        },
+        Some(("check", matches)) => {
+            let (protocol, matches) = chosen(protocols, matches)?;
+            check::check(protocol, matches)
+        }
+        Some(("local", matches)) => {
+            let (protocol, matches) = chosen(protocols, matches)?;
+            local::local(protocol, matches)
+        }
         Some(("replay", matches)) => replay::replay(protocols, matches),
         Some(("list", matches)) => list::list(program, protocols, matches),
         Some(("tables", matches)) => tables::run(protocols, tables, &command, matches),
@@ -114,6 +120,17 @@ fn run(protocols: &[Protocol], tables: &[Table], line: &[OsString]) -> Result<u8
             Ok(0)
         }
         _ => Err(Failure::Usage("no command given: expected one".to_string())),
+    }
+}
+
+/// The protocol that a command is given, with the rest of what the command is told.
+fn chosen<'p, 'm>(
+    protocols: &'p [Protocol],
+    matches: &'m ArgMatches,
+) -> Result<(&'p Protocol, &'m ArgMatches), Failure> {
+    match matches.subcommand() {
+        Some((name, matches)) => Ok((named(protocols, name)?, matches)),
+        None => Err(Failure::Usage("no protocol given: expected one".to_string())),
     }
 }
 

@@ -324,6 +324,13 @@ impl Model {
         self.monitors.iter().enumerate().filter_map(heard_by).collect()
     }
 
+    /// The same processes in the same world, of which nothing is asked.
+    pub(crate) fn without_properties(mut self) -> Self {
+        self.properties.clear();
+        self.monitors.clear();
+        self
+    }
+
     /// Do steps of different processes commute, and never disable each other?
     pub(crate) fn commutes(&self) -> bool {
         self.world.channel.commutes() && self.monitors.is_empty()
