@@ -229,11 +229,9 @@ fn a_copy_goes_to_the_end_of_the_queue() {
         if kind == StepKind::Duplication {
             let doubled = inbox.waiting().map(|letter| {
                 let mut after = inbox.clone();
-                after
-                    .queues
-                    .values_mut()
-                    .find(|queue| queue.contains(&letter))
-                    .map(|queue| queue.push(letter));
+                if let Some(queue) = after.queues.values_mut().find(|queue| queue.contains(&letter)) {
+                    queue.push(letter);
+                }
                 after
             });
             inboxes = doubled.collect();

@@ -95,13 +95,16 @@ fn crashing(model: &Model, world: World, sends: CrashSends) -> World {
     World { crashes: Crashes::Explicit { prone: prone.collect(), sends }, ..world }
 }
 
-/// The vectors of local states, without crashes as steps and with them.
+/// Vectors of local states.
+type SystemStates = HashSet<Vec<Value>>;
+
+/// The system states, without crashes as steps and with them.
 fn with_and_without_crashes(
     build: impl Fn() -> Model,
     world: &World,
     sends: CrashSends,
     states_max: usize,
-) -> Option<(HashSet<Vec<Value>>, HashSet<Vec<Value>>)> {
+) -> Option<(SystemStates, SystemStates)> {
     let implicit = build().in_world(world.clone()).expect("the world fits");
     let explicit = build();
     let crashing = crashing(&explicit, world.clone(), sends);
@@ -186,7 +189,7 @@ fn the_zoo_needs_no_crashes() {
         for protocol in quorate_zoo::protocols() {
             let build = || protocol.instance(&protocol.arguments([], None).unwrap()).unwrap();
             for sends in [CrashSends::All, CrashSends::Some] {
-                let found = with_and_without_crashes(build, &with(channel), sends, 12_000);
+                let found = with_and_without_crashes(build, &with(channel), sends, 6_000);
                 if let Some((without, with)) = found {
                     assert_eq!(without, with, "{} with {channel}", protocol.name());
                     compared.push(protocol.name());

@@ -242,6 +242,11 @@ impl Views {
     ) -> Option<Vec<ConfigurationId>> {
         let all: Vec<Vec<ConfigurationId>> =
             components.iter().zip(vector).map(|(component, state)| component.members(*state)).collect();
+        // Without beliefs there is nothing to choose; and where steps may have to wait for room, a process does not
+        // know by itself that the run has ended.
+        if components.iter().all(|component| !component.believes()) {
+            return Some(all.into_iter().flatten().collect());
+        }
         let still =
             components.iter_mut().zip(vector).map(|(component, at)| component.still_members(*at, tools));
         let still: Vec<Vec<ConfigurationId>> = still.collect();
