@@ -11,6 +11,7 @@ use quorate::Report;
 use quorate::engine::{Order, Search, Visited, explore};
 use quorate::protocol::Model;
 use quorate::verdict::{Replay, Verdict, Violation};
+use quorate::world::Channel;
 
 use crate::naive::Findings;
 
@@ -28,16 +29,23 @@ pub fn differences(model: &Model, found: &Findings, search: &Search, report: &Re
     let mut differences = Vec::new();
     // Small protocols fit narrow slots, which are exact, unless there are none.
     let by_fingerprint = search.visited == Visited::Fingerprint && search.tuning.narrow_max == 0;
+    let differs = &mut differences;
     match &report.verdict {
-        Verdict::Violated(violation) => violation_differs(model, found, search, violation, &mut differences),
-        Verdict::Holds if !by_fingerprint => counts_differ(found, search, report, &mut differences),
-        Verdict::HoldsWithin(_) if by_fingerprint => counts_differ(found, search, report, &mut differences),
+        Verdict::Violated(violation) => violation_differs(model, found, search, violation, differs),
+        Verdict::Holds if !by_fingerprint => counts_differ(model, found, search, report, differs),
+        Verdict::HoldsWithin(_) if by_fingerprint => counts_differ(model, found, search, report, differs),
         other => differences.push(format!("the verdict is {other:?}")),
     }
     differences
 }
 
-fn counts_differ(found: &Findings, search: &Search, report: &Report, differences: &mut Vec<String>) {
+fn counts_differ(
+    model: &Model,
+    found: &Findings,
+    search: &Search,
+    report: &Report,
+    differences: &mut Vec<String>,
+) {
     if !found.broken.is_empty() {
         differences.push(format!("the verdict is {}, but {:?} break", report.verdict.word(), found.broken));
         return;
@@ -56,9 +64,21 @@ fn counts_differ(found: &Findings, search: &Search, report: &Report, differences
     } else if coverage.depth < found.depth() {
         differences.push(format!("depth {} is less than {}", coverage.depth, found.depth()));
     }
+    if let Some(system_states) = report.system_states {
+        counts.push(("system states", system_states, found.system_states.len()));
+    }
     for (what, counted, expected) in counts {
         if counted != expected as u64 {
             differences.push(format!("{what}: {counted}, not {expected}"));
+        }
+    }
+    // How often a fault can strike is counted in other ways; that it can is the same, but for steps that always have
+    // to wait for room.
+    let blocking = matches!(model.world().channel, Channel::Blocking(_));
+    for (kind, counted) in &report.faults {
+        let expected = found.kinds.get(kind).copied().unwrap_or(0);
+        if !blocking && (*counted > 0) != (expected > 0) {
+            differences.push(format!("{} strikes {counted} times, not {expected}", kind.name()));
         }
     }
 }

@@ -1,13 +1,19 @@
 //! What the tests of Quorate measure it against.
 //!
 //! [`naive`] is a checker so plain that it can be read in one sitting; [`random`] makes protocols by the
-//! thousand; [`symmetry`] says where interchangeable processes are not; [`compare`] says in what a report of an engine differs from what the naive checker found.
-//! The engines, and every reduction they will learn, have to agree with the naive checker on whatever the
-//! generator comes up with.
+//! thousand, and [`worlds`] the worlds to check them in; [`symmetry`] says where interchangeable processes are not;
+//! [`compare`] says in what a report of an engine differs from what the naive checker found, and [`words`] whether
+//! two systems look the same. The engines, and every reduction they will learn, have to agree with the naive
+//! checker on whatever the generator comes up with.
 
 pub mod compare;
 pub mod corpus;
+mod dice;
+mod listener;
 mod machine;
 pub mod naive;
 pub mod random;
+pub mod speaking;
 pub mod symmetry;
+pub mod words;
+pub mod worlds;

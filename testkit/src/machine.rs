@@ -23,8 +23,8 @@ pub(crate) const ROLES: [RoleName; 3] =
 /// What the processes say to each other.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub(crate) struct Note {
-    kind: u8,
-    round: u8,
+    pub(crate) kind: u8,
+    pub(crate) round: u8,
 }
 
 /// A local state.
@@ -72,6 +72,24 @@ pub(crate) struct Table {
     /// Rounds are below this.
     pub(crate) rounds: u8,
     pub(crate) rules: Vec<Rule>,
+    pub(crate) keeps: Keeps,
+    /// What can be forged to the processes of the role, and in whose name.
+    pub(crate) forged: Vec<(quorate::ProcessId, Note)>,
+}
+
+/// What a process keeps when it restarts; of its budget nothing comes back.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Keeps {
+    pub(crate) place: bool,
+    pub(crate) heard: bool,
+    /// At this place it panics instead.
+    pub(crate) alarm: Option<u8>,
+}
+
+impl Default for Keeps {
+    fn default() -> Self {
+        Keeps { place: true, heard: true, alarm: None }
+    }
 }
 
 /// A transition.
@@ -87,7 +105,8 @@ pub(crate) struct Rule {
     pub(crate) moves: Moves,
     pub(crate) hears: Hears,
     pub(crate) sends: Vec<Send>,
-    pub(crate) emits: bool,
+    /// How many events.
+    pub(crate) emits: u8,
     pub(crate) alarm: Option<Alarm>,
 }
 
@@ -204,6 +223,14 @@ pub(crate) enum Spot {
 
 impl<const ROLE: usize> Role for Machine<ROLE> {
     type Message = Note;
+
+    fn restarted(&self) -> Self {
+        let (Keeps { place, heard, alarm }, local) = (self.table.keeps, self.local);
+        assert!(alarm != Some(local.place), "planted in a restart");
+        let place = if place { local.place } else { 0 };
+        let heard = if heard { local.heard } else { 0 };
+        Machine { local: Local { place, heard, ..local }, table: Arc::clone(&self.table) }
+    }
 
     fn transitions(&self, t: &mut Transitions<Self>) {
         for (position, rule) in self.table.rules.iter().enumerate() {
@@ -345,7 +372,9 @@ impl Table {
             Hears::Pick => pick.min(HEARD_MAX),
             Hears::Forget => 0,
         };
-        let mut consumed = received.len();
+        // What is forged costs nobody anything, and pays for nothing.
+        let paid_for = |note: &&Received<'_, Note>| !self.forged.contains(&(note.from, *note.body));
+        let mut consumed = received.iter().filter(paid_for).count();
         for send in &rule.sends {
             let round = match send.round {
                 Round::Fixed(round) => round,
@@ -359,8 +388,9 @@ impl Table {
                 Table::send(send.to, note, received, &mut consumed, &mut local.budget, out);
             }
         }
-        if rule.emits {
-            out.emit((before.place, pick));
+        let events = [(before.place, pick), (local.place, local.heard), (before.heard, pick)];
+        for event in &events[..rule.emits.into()] {
+            out.emit(*event);
         }
     }
 

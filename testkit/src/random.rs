@@ -3,7 +3,8 @@
 //! Two families: in one, every run ends because each step takes a process to a later place; in the other
 //! processes go round in circles, and only the number of messages is bounded. Both have internal steps,
 //! single messages, quorums of every kind, choices, messages sent twice, planted panics, and properties
-//! of which some hold and some do not. What a protocol does is in the tables that `machine.rs` runs.
+//! of which some hold and some do not. What a protocol does is in the tables that `machine.rs` runs. Those
+//! for worlds in which more can happen have fewer processes, and more to go wrong.
 //!
 //! Invariant: a seed yields the same protocol everywhere and always; there is no other source of chance.
 //! Held by: tests/corpus.rs, which counts what the protocols really do.
@@ -14,9 +15,11 @@ use quorate::property::{Moment, Observation, Property};
 use quorate::protocol::Model;
 use quorate::{ProcessId, System, observe};
 
+use crate::dice::Random;
+use crate::listener::Listener;
 use crate::machine::{
-    Alarm, Fork, HEARD_MAX, Hears, Local, Machine, Moves, Note, Of, Quora, ROLES, Reads, Round, Rule, Send,
-    Spot, Table, To, When,
+    Alarm, Fork, HEARD_MAX, Hears, Keeps, Local, Machine, Moves, Note, Of, Quora, ROLES, Reads, Round, Rule,
+    Send, Spot, Table, To, When,
 };
 
 /// A protocol that nobody would write.
@@ -25,6 +28,17 @@ pub struct RandomProtocol {
     seed: u64,
     roles: Vec<RandomRole>,
     properties: Vec<RandomProperty>,
+    monitors: Vec<Listener>,
+    forgeries: Vec<Forgery>,
+}
+
+/// A message that a process may send at any time to all processes of a role.
+#[derive(Clone, Copy, Debug)]
+struct Forgery {
+    /// The role, and the position in it.
+    from: (usize, usize),
+    to: usize,
+    note: Note,
 }
 
 #[derive(Clone, Debug)]
@@ -65,14 +79,32 @@ impl RandomProtocol {
     pub fn new(seed: u64) -> Self {
         let mut random = Random(seed);
         let cyclic = random.chance(45);
-        let sizes = random.sizes(cyclic);
+        let processes = 2 + random.index(if cyclic { 2 } else { 3 });
+        Self::generate(seed, random, cyclic, processes, false)
+    }
+
+    /// The protocol of this seed, for worlds in which more can happen: with several messages to one receiver in a
+    /// step, something to lose in a restart, monitors, and messages that can be forged.
+    pub fn for_worlds(seed: u64) -> Self {
+        let mut random = Random(!seed);
+        let cyclic = random.chance(30);
+        let processes = 2 + usize::from(random.chance(if cyclic { 20 } else { 40 }));
+        Self::generate(seed, random, cyclic, processes, true)
+    }
+
+    fn generate(seed: u64, mut random: Random, cyclic: bool, processes: usize, worldly: bool) -> Self {
+        let sizes = sizes(&mut random, processes);
         let kinds = 1 + random.below(3);
         let rounds = 1 + random.below(3);
-        let mut generator = Generator { random, cyclic, sizes, kinds, rounds };
+        let mut generator =
+            Generator { random, cyclic, sizes, kinds, rounds, worldly, forgeries: Vec::new() };
+        generator.forgeries = generator.forgeries();
         let roles: Vec<RandomRole> = (0..generator.sizes.len()).map(|role| generator.role(role)).collect();
         let properties =
             (0..generator.random.weighted(&[30, 45, 25])).map(|at| generator.property(at)).collect();
-        RandomProtocol { seed, roles, properties }
+        let monitors = if worldly { generator.random.weighted(&[60, 30, 10]) } else { 0 };
+        let monitors = (0..monitors).map(|_| Listener::random(&mut generator.random)).collect();
+        RandomProtocol { seed, roles, properties, monitors, forgeries: generator.forgeries }
     }
 
     /// Its seed.
@@ -85,10 +117,16 @@ impl RandomProtocol {
         self.roles.iter().any(|role| role.table.cyclic)
     }
 
-    /// The same protocol, with nothing that must hold but that no handler panics.
+    /// The same protocol, with nothing that must hold but that no handler panics. Monitors listen all the same.
     #[must_use]
     pub fn without_properties(&self) -> Self {
-        RandomProtocol { properties: Vec::new(), ..self.clone() }
+        let monitors = self.monitors.iter().map(Listener::content_with_all).collect();
+        RandomProtocol { properties: Vec::new(), monitors, ..self.clone() }
+    }
+
+    /// Can messages be forged?
+    pub fn forges(&self) -> bool {
+        !self.forgeries.is_empty()
     }
 
     /// The protocol, ready to be checked.
@@ -103,6 +141,12 @@ impl RandomProtocol {
         }
         for property in &self.properties {
             system = system.property(property.property());
+        }
+        for (at, monitor) in self.monitors.iter().enumerate() {
+            system = system.monitor(&format!("history {at}"), monitor.clone());
+        }
+        for Forgery { from: (role, index), to, note } in &self.forgeries {
+            system = system.forges((ROLES[*role], *index), ROLES[*to], [*note]);
         }
         system.build().expect("the generator makes valid systems")
     }
@@ -174,6 +218,9 @@ struct Generator {
     sizes: Vec<usize>,
     kinds: u8,
     rounds: u8,
+    /// Is it for worlds in which more can happen?
+    worldly: bool,
+    forgeries: Vec<Forgery>,
 }
 
 impl Generator {
@@ -188,7 +235,10 @@ impl Generator {
         let begins = role == 0 || self.random.chance(40);
         let rules = 2 + usize::from(self.random.below(3));
         let rules = (0..rules).map(|at| self.rule(at, places, begins && at == 0)).collect();
-        let table = Table { cyclic: self.cyclic, places, rounds: self.rounds, rules };
+        let forged = self.forgeries.iter().filter(|forgery| forgery.to == role);
+        let forged = forged.map(|forgery| (self.process(forgery.from), forgery.note)).collect();
+        let keeps = if self.worldly { self.keeps(places) } else { Keeps::default() };
+        let table = Table { cyclic: self.cyclic, places, rounds: self.rounds, rules, keeps, forged };
         let starts = (0..self.sizes[role])
             .map(|index| Local {
                 place: if self.random.chance(15) { self.random.below(places) } else { 0 },
@@ -202,6 +252,33 @@ impl Generator {
             })
             .collect();
         RandomRole { table: Arc::new(table), starts }
+    }
+
+    /// The process at a position of a role.
+    fn process(&self, (role, index): (usize, usize)) -> ProcessId {
+        ProcessId::new(self.sizes[..role].iter().sum::<usize>() + index)
+    }
+
+    fn forgeries(&mut self) -> Vec<Forgery> {
+        let count = if self.worldly { self.random.weighted(&[70, 20, 10]) } else { 0 };
+        let forgery = |_| {
+            let role = self.random.index(self.sizes.len());
+            let note = Note { kind: self.random.below(self.kinds), round: self.random.below(self.rounds) };
+            Forgery {
+                from: (role, self.random.index(self.sizes[role])),
+                to: self.random.index(self.sizes.len()),
+                note,
+            }
+        };
+        (0..count).map(forgery).collect()
+    }
+
+    fn keeps(&mut self, places: u8) -> Keeps {
+        Keeps {
+            place: self.random.chance(40),
+            heard: self.random.chance(40),
+            alarm: self.random.chance(3).then(|| self.random.below(places)),
+        }
     }
 
     fn rule(&mut self, at: usize, places: u8, begins: bool) -> Rule {
@@ -247,8 +324,8 @@ impl Generator {
                 _ => Hears::Nothing,
             },
             sends: self.sends(internal, begins),
-            emits: self.random.chance(30),
-            alarm: self.random.chance(3).then(|| self.alarm(places)),
+            emits: u8::from(self.random.chance(30)) + if self.worldly { self.random.below(3) } else { 0 },
+            alarm: self.random.chance(if self.worldly { 8 } else { 3 }).then(|| self.alarm(places)),
         }
     }
 
@@ -307,6 +384,12 @@ impl Generator {
         if let Some(broadcast) = sends.iter().position(|send| matches!(send.to, To::Role(_))) {
             sends = vec![Send { copies: 1, ..sends.swap_remove(broadcast) }];
         }
+        if self.worldly && self.random.chance(50) {
+            let again = sends.first().filter(|_| self.random.chance(40)).cloned();
+            let more: Vec<Send> =
+                sends.iter().map(|send| Send { to: send.to, ..self.send(internal) }).chain(again).collect();
+            sends.extend(more);
+        }
         sends
     }
 
@@ -364,55 +447,14 @@ impl Generator {
     }
 }
 
-/// The splitmix64 generator of Steele, Lea and Flood (OOPSLA 2014).
-struct Random(u64);
-
-impl Random {
-    fn next(&mut self) -> u64 {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut bits = self.0;
-        bits = (bits ^ (bits >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        bits = (bits ^ (bits >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        bits ^ (bits >> 31)
+/// How many processes each of one to three roles has.
+fn sizes(random: &mut Random, processes: usize) -> Vec<usize> {
+    let roles = 1 + random.index(processes.min(3));
+    let mut sizes = vec![1; roles];
+    for _ in roles..processes {
+        // The first role is the one that begins: quorums of its members are the likeliest to fill.
+        let role = if random.chance(50) { 0 } else { random.index(roles) };
+        sizes[role] += 1;
     }
-
-    fn index(&mut self, below: usize) -> usize {
-        usize::try_from(self.next() % below as u64).expect("it is below a usize")
-    }
-
-    fn below(&mut self, below: u8) -> u8 {
-        u8::try_from(self.next() % u64::from(below)).expect("it is below a u8")
-    }
-
-    fn chance(&mut self, percent: u8) -> bool {
-        self.below(100) < percent
-    }
-
-    fn pick<'a, T>(&mut self, of: &'a [T]) -> &'a T {
-        &of[self.index(of.len())]
-    }
-
-    /// The position of one of these weights, the heavier the likelier.
-    fn weighted(&mut self, weights: &[u8]) -> usize {
-        let mut left = self.below(weights.iter().sum());
-        let chosen = weights.iter().position(|&weight| {
-            let chosen = left < weight;
-            left = left.saturating_sub(weight);
-            chosen
-        });
-        chosen.expect("less than all weights together is left")
-    }
-
-    /// How many processes each of one to three roles has: two to four together, three if in circles.
-    fn sizes(&mut self, cyclic: bool) -> Vec<usize> {
-        let processes = 2 + self.index(if cyclic { 2 } else { 3 });
-        let roles = 1 + self.index(processes.min(3));
-        let mut sizes = vec![1; roles];
-        for _ in roles..processes {
-            // The first role is the one that begins: quorums of its members are the likeliest to fill.
-            let role = if self.chance(50) { 0 } else { self.index(roles) };
-            sizes[role] += 1;
-        }
-        sizes
-    }
+    sizes
 }

@@ -9,7 +9,7 @@ use crate::protocol::{Envelope, Model, ProcessId, Sending};
 use crate::world::{Channel, CrashSends, Letter};
 
 pub(super) type MessageId = u32;
-/// Some messages: sorted, or in the order in which they are sent where channels keep it.
+/// Some messages: sorted, or by receiver and in the order in which they are sent where channels keep it.
 pub(super) type SendsId = u32;
 
 /// A message in an inbox.
@@ -135,7 +135,9 @@ impl Mail {
     }
 
     fn bag(&mut self, mut messages: Vec<MessageId>) -> SendsId {
-        if !self.channel.keeps_order() {
+        if self.channel.keeps_order() {
+            messages.sort_by_key(|message| self.receiver(*message));
+        } else {
             messages.sort_unstable();
         }
         self.bags.number(messages.into())
@@ -157,7 +159,7 @@ impl Mail {
         if kept == CrashSends::All {
             return vec![sends];
         }
-        let in_order = kept == CrashSends::Some && self.channel.keeps_order_of_senders();
+        let in_order = kept == CrashSends::Some && self.channel.keeps_order();
         let messages = self.messages_of(sends).to_vec();
         let mut ways: BTreeSet<Vec<MessageId>> = BTreeSet::from([Vec::new()]);
         for (at, &message) in messages.iter().enumerate() {

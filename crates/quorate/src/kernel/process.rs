@@ -503,7 +503,7 @@ impl ProcessGraph {
         let state = self.locals.value(local);
         let panics =
             |offer: &Offer| model.keys(self.id, transition, state, &[mail.envelope(offer.message)]).is_err();
-        let ready = |offer: &Offer| offer.position.is_none_or(|at| inbox.allows(model.world(), &[at]));
+        let ready = |offer: &Offer| inbox.allows(model.world(), offer.position.as_slice());
         let (bad, good): (Vec<Offer>, Vec<Offer>) = offers.iter().partition(|offer| panics(offer));
         if bad.is_empty() || bad.iter().any(ready) {
             return None;
@@ -529,7 +529,7 @@ impl ProcessGraph {
             let envelope = tools.mail.envelope(offer.message);
             model.keys(self.id, transition, self.locals.value(local), &[envelope]).is_err()
         };
-        let ready = |offer: &Offer| offer.position.is_none_or(|at| inbox.allows(model.world(), &[at]));
+        let ready = |offer: &Offer| inbox.allows(model.world(), offer.position.as_slice());
         let alone: Vec<Vec<Offer>> =
             offers.iter().filter(|offer| ready(offer) && panics(offer)).map(|offer| vec![*offer]).collect();
         let panicking = if alone.is_empty() { vec![offers] } else { alone };

@@ -173,10 +173,15 @@ impl<'m> Replay<'m> {
                 _ => return self.refuse(format!("{:?} is not in the inbox", envelope.body)),
             }
         }
+        let in_order = self.model.world().channel.keeps_order();
         let sent = |sends: &[Sending]| {
             let mut positions: Vec<usize> = Vec::new();
             for wanted in &step.sent {
-                let free = |at: &usize| !positions.contains(at) && sends[*at] == *wanted;
+                // Where the order matters, it is that of the messages to each receiver.
+                let behind = |at: &usize| {
+                    !in_order || positions.iter().all(|taken| taken < at || sends[*taken].to != wanted.to)
+                };
+                let free = |at: &usize| !positions.contains(at) && behind(at) && sends[*at] == *wanted;
                 positions.push((0..sends.len()).find(free)?);
             }
             positions.sort_unstable();
@@ -381,7 +386,7 @@ impl<'m> Replay<'m> {
         self.model.exposure(process).crashes
             && match kept {
                 CrashSends::All => sent.len() == sends.len(),
-                CrashSends::Some => first_few || !self.model.world().channel.keeps_order_of_senders(),
+                CrashSends::Some => first_few || !self.model.world().channel.keeps_order(),
                 CrashSends::AnySubset => true,
             }
     }
@@ -392,6 +397,10 @@ impl<'m> Replay<'m> {
             return self.refuse(format!("{} cannot restart any more", self.model.process(process).name()));
         }
         match self.model.restarted(process, &self.locals[process.index()]) {
+            Ok(state) if state == self.locals[process.index()] => {
+                let name = self.model.process(process).name();
+                return self.refuse(format!("{name} loses nothing in a restart, so it is no step"));
+            }
             Ok(state) => {
                 self.pasts[process.index()] = past.with_restart();
                 self.locals[process.index()] = state;
@@ -464,7 +473,7 @@ impl<'m> Replay<'m> {
             || usize::from(past.duplications) < world.duplications;
         messages && !self.inboxes[process.index()].way(world).is_empty()
             || past.restarts < self.model.exposure(process).restarts
-                && self.model.restarted(process, local).is_ok_and(|state| state != *local)
+                && self.model.restarted(process, local).map_or(true, |state| state != *local)
     }
 
     fn some_subset_accepted(&self, process: ProcessId, transition: usize) -> bool {
@@ -485,8 +494,11 @@ impl<'m> Replay<'m> {
                 Ok(accepted) => {
                     accepted && self.some_outcome_fits(process, transition, &positions, &consumed)
                 }
-                // A guard that panics counts as a step: the run could go on, into the panic.
-                Err(_) => true,
+                // What panics counts as a step: the run could go on, into the panic. But a message on which the
+                // selection panics is not selected together with others.
+                Err(_) => {
+                    consumed.len() < 2 || self.model.keys(process, transition, local, &consumed).is_ok()
+                }
             }
         };
         if on_offer.iter().any(|message| accepted(&[*message])) {
@@ -504,7 +516,7 @@ impl<'m> Replay<'m> {
         }
     }
 
-    /// Is there room for what some outcome of a transition sends?
+    /// Is there room for what some outcome of a transition sends, or for what a crash in it leaves?
     fn some_outcome_fits(
         &self,
         process: ProcessId,
@@ -520,12 +532,15 @@ impl<'m> Replay<'m> {
             let mut inboxes = self.inboxes.clone();
             inboxes[process.index()].consume(world.channel, positions);
             outcome.map_or(true, |outcome| {
-                outcome.sends.into_iter().all(|Sending { to, body }| {
-                    let envelope = Envelope { from: process, body };
-                    let origin = Origin { step: self.trace.steps.len(), send: 0 };
-                    self.model.forgeable(to).contains(&envelope)
-                        || inboxes[to.index()].arrive(world, Sealed { origin, envelope })
-                })
+                // In a crash there is room for as little as is sent.
+                let sends_nothing = self.may_crash(process, &outcome.sends, &[]);
+                sends_nothing
+                    || outcome.sends.into_iter().all(|Sending { to, body }| {
+                        let envelope = Envelope { from: process, body };
+                        let origin = Origin { step: self.trace.steps.len(), send: 0 };
+                        self.model.forgeable(to).contains(&envelope)
+                            || inboxes[to.index()].arrive(world, Sealed { origin, envelope })
+                    })
             })
         };
         let outcomes = self.model.run(process, transition, &self.locals[process.index()], consumed);

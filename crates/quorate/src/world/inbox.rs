@@ -95,8 +95,18 @@ impl<T: Letter> Inbox<T> {
         match (world.delivery, world.channel) {
             (Delivery::InStepsConsumingAll, _) => positions.len() == self.waiting.len(),
             (_, Channel::Mailbox) => positions.iter().all(|position| *position < positions.len()),
+            // What comes before the last is gone in any case, so of equal messages there the first will do.
+            (_, Channel::LossyMailbox) => {
+                let last = positions.iter().max();
+                positions.iter().all(|position| Some(position) == last || self.is_first(*position))
+            }
             _ => true,
         }
+    }
+
+    /// Is there no equal message before this one?
+    fn is_first(&self, position: usize) -> bool {
+        self.waiting[..position].iter().all(|earlier| !earlier.same(&self.waiting[position]))
     }
 
     /// Consumes messages. What is skipped in a lossy channel is gone as well; says how many those are.

@@ -50,7 +50,7 @@ pub enum Channel {
 }
 
 impl Channel {
-    /// Does it matter in which order messages were sent?
+    /// Does it matter in which order a process sends messages to another?
     pub(crate) fn keeps_order(self) -> bool {
         match self {
             Channel::Bag | Channel::Set | Channel::Duplicating | Channel::Blocking(_) => false,
@@ -62,19 +62,15 @@ impl Channel {
         }
     }
 
-    /// Do messages of one sender to one receiver stay in order?
-    pub(crate) fn keeps_order_of_senders(self) -> bool {
-        matches!(self, Channel::Fifo | Channel::LossyFifo | Channel::Overwriting(_))
-    }
-
     /// Do steps of different processes commute, and never disable each other (ALGORITHMS, theorem 1)?
     pub(crate) fn commutes(self) -> bool {
         matches!(self, Channel::Bag | Channel::Fifo | Channel::LossyFifo | Channel::Duplicating)
     }
 
-    /// Can a message that a crashed process did not send be told from one that was never received?
+    /// Can a message that a crashed process did not send be told from one that was never received: is it not in the
+    /// way of others, or does it take up no room? Where messages may be skipped it never is in the way.
     fn shows_missing_messages(self) -> bool {
-        matches!(self, Channel::Mailbox | Channel::LossyMailbox | Channel::Overwriting(_))
+        matches!(self, Channel::Mailbox | Channel::Blocking(_) | Channel::Overwriting(_))
     }
 }
 
