@@ -3,7 +3,7 @@
 mod program;
 
 use program::{run, scratch};
-use serde_json::Value;
+use serde_json::{Value, json};
 
 fn is_count(value: &Value) -> bool {
     value.is_u64()
@@ -15,7 +15,7 @@ type Fits = fn(&Value) -> bool;
 /// Every field of the contract, with a test of its type.
 #[track_caller]
 fn assert_contract(json: &Value) {
-    let fields: [(&str, Fits); 28] = [
+    let fields: [(&str, Fits); 30] = [
         ("quorate", is_count),
         ("protocol", Value::is_string),
         ("parameters", Value::is_object),
@@ -23,8 +23,8 @@ fn assert_contract(json: &Value) {
         ("engine", |value| value == "explore"),
         ("order", Value::is_string),
         ("visited", Value::is_string),
-        ("model", |value| value == "m"),
-        ("channel", |value| value == "bag"),
+        ("model", Value::is_string),
+        ("channel", Value::is_string),
         ("faults", Value::is_object),
         ("reductions", Value::is_array),
         ("property", Value::is_string),
@@ -33,6 +33,7 @@ fn assert_contract(json: &Value) {
         ("transitions", is_count),
         ("depth", is_count),
         ("terminal_states", is_count),
+        ("system_states", |value| value.is_null() || is_count(value)),
         ("local_steps", is_count),
         ("handler_calls", is_count),
         ("closure", Value::is_null),
@@ -44,11 +45,26 @@ fn assert_contract(json: &Value) {
         ("processes", Value::is_array),
         ("observed", |value| value.is_null() || value.is_array()),
         ("reason", |value| value.is_null() || value.is_string()),
+        ("warnings", Value::is_array),
     ];
     let object = json.as_object().expect("an object");
     for (name, fits) in fields {
         let value = object.get(name).unwrap_or_else(|| panic!("no field {name}"));
         assert!(fits(value), "{name} is {value}");
+    }
+    let fields: [(&str, Fits); 8] = [
+        ("crash", Value::is_string),
+        ("prone", Value::is_object),
+        ("partial_sends", Value::is_boolean),
+        ("restarts", Value::is_object),
+        ("loss", Value::is_string),
+        ("losses", is_count),
+        ("duplications", is_count),
+        ("fired", Value::is_object),
+    ];
+    for (name, fits) in fields {
+        let value = &json["faults"][name];
+        assert!(fits(value), "faults.{name} is {value}");
     }
 }
 
@@ -65,9 +81,50 @@ fn holds() {
     assert_eq!(json["parameters"]["acceptors"], 3);
     assert_eq!(json["parameters"]["transitions"], "quorum");
     assert_eq!(json["processes"].as_array().map(Vec::len), Some(6));
-    for null in ["bug", "trace", "initial", "observed", "reason"] {
+    for null in ["bug", "trace", "initial", "observed", "reason", "system_states"] {
         assert!(json[null].is_null(), "{null}");
     }
+    assert_eq!(
+        (&json["model"], &json["channel"], &json["warnings"]),
+        (&"m".into(), &"bag".into(), &json!([]))
+    );
+    let faults = json!({
+        "crash": "implicit", "prone": {}, "partial_sends": false, "restarts": {},
+        "loss": "implicit", "losses": 0, "duplications": 0, "fired": {},
+    });
+    assert_eq!(json["faults"], faults);
+}
+
+#[test]
+fn the_world_is_part_of_the_answer() {
+    let ran = run(&[
+        "check",
+        "paxos",
+        "--stale",
+        "keep",
+        "--json",
+        "--count-system-states",
+        "--crash",
+        "explicit",
+        "--crash-prone",
+        "acceptor=1",
+        "--partial-sends",
+    ]);
+    assert_eq!((ran.code, ran.stderr.as_str()), (0, ""));
+    let json = ran.json();
+    assert_contract(&json);
+    assert_eq!((&json["states"], &json["system_states"]), (&21_215.into(), &531.into()));
+    let faults = &json["faults"];
+    assert_eq!((&faults["crash"], &faults["partial_sends"]), (&"explicit".into(), &true.into()));
+    assert_eq!((&faults["prone"], &faults["fired"]), (&json!({"acceptor": 1}), &json!({"crash": 108})));
+
+    let ran = run(&["check", "paxos", "--json", "--channel", "lossy-fifo", "--depth-max", "9"]);
+    let json = ran.json();
+    assert_contract(&json);
+    assert_eq!((&json["channel"], &json["faults"]["loss"]), (&"lossy-fifo".into(), &"explicit".into()));
+    let json = run(&["check", "paxos", "--json", "--model", "m-mp", "--depth-max", "9"]).json();
+    assert_contract(&json);
+    assert_eq!(json["model"], "m-mp");
 }
 
 #[test]
@@ -130,7 +187,7 @@ fn people_read_the_verdict_the_picture_and_the_figures() {
     assert_eq!(holds.code, 0);
     let page = holds.stdout;
     assert!(page.starts_with("holds: agreement\npaxos --proposers 2 --acceptors 3 --learners 1 "), "{page}");
-    assert!(page.contains("\n  states            27,410\n  transitions       94,055\n"), "{page}");
+    assert!(page.contains("\n  states             27,410\n  transitions        94,055\n"), "{page}");
     assert!(page.contains(" states/s on 1 thread\n"), "{page}");
 
     let violated = run(&["check", "paxos", "--bug", "first-reply"]).stdout;

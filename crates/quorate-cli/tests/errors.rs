@@ -12,10 +12,10 @@ use serde_json::{Value, json};
 #[test]
 fn a_wrong_command_line() {
     let cases: &[(&[&str], &str)] = &[
-        (&[], "no command given: expected check, replay, list, completions"),
+        (&[], "no command given: expected check, replay, list, completions, tables"),
         (
             &["chek"],
-            "unknown command 'chek': expected check, replay, list, completions; did you mean 'check'?",
+            "unknown command 'chek': expected check, replay, list, completions, tables; did you mean 'check'?",
         ),
         (&["--json"], "expected a command first"),
         (&["check"], "no protocol given: expected paxos"),
@@ -69,6 +69,13 @@ fn a_wrong_command_line() {
         (&["list", "nosuch"], "PROTOCOL is 'nosuch': expected paxos"),
         (&["replay"], "'quorate replay' needs FILE"),
         (&["completions"], "'quorate completions' needs SHELL"),
+        (&["tables"], "'quorate tables' needs TABLE"),
+        (&["tables", "nosuch"], "TABLE is 'nosuch': expected m-models, crash"),
+        (
+            &["tables", "crash", "--rows", "Nosuch"],
+            "no row of table 'crash' has 'Nosuch' in its name: expected a part of Paxos (6 processes): safety",
+        ),
+        (&["tables", "crash", "--time-max", "soon"], "--time-max is 'soon': expected a time such as"),
         (&["completions", "command.com"], "SHELL is 'command.com': expected bash"),
     ];
     for (words, needle) in cases {

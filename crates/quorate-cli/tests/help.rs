@@ -6,9 +6,15 @@ use program::run;
 
 #[test]
 fn every_command_has_help_with_examples() {
-    for words in
-        [vec![], vec!["check"], vec!["check", "paxos"], vec!["replay"], vec!["list"], vec!["completions"]]
-    {
+    for words in [
+        vec![],
+        vec!["check"],
+        vec!["check", "paxos"],
+        vec!["replay"],
+        vec!["list"],
+        vec!["completions"],
+        vec!["tables"],
+    ] {
         for flag in ["--help", "-h"] {
             let help = run(&[words.as_slice(), &[flag]].concat());
             assert_eq!(help.code, 0, "{words:?}");
@@ -29,6 +35,9 @@ fn the_help_of_a_protocol_shows_its_parameters_and_bugs() {
         "[possible values: quorum, single]",
         "- always-accept:",
         "--memory-max <SIZE>",
+        "\nWorld:\n",
+        "--crash-prone <ROLE=N>",
+        "quorate check paxos --crash explicit --partial-sends",
         "quorate check paxos --bug always-accept",
     ] {
         assert!(help.contains(shown), "expected {shown:?} in {help}");

@@ -26,26 +26,22 @@ fn file(path: &str) -> String {
 #[test]
 fn commands_print_what_is_shown() {
     let mut page = Page::read("README.md");
-    let mut checked = 0;
-    for block in page.blocks().iter().filter(|block| block.language == "console") {
-        for exchange in page.exchanges(block) {
-            let Some(words) = exchange.command.strip_prefix(RUN) else {
-                assert!(TASKS.contains(&exchange.command.as_str()), "unknown: {}", exchange.command);
-                continue;
-            };
-            checked += 1;
-            let mut command = program::command(&words.split_whitespace().collect::<Vec<_>>());
-            // Where the files go that a reader's commands write.
-            let ran = command.current_dir(env!("CARGO_TARGET_TMPDIR")).output().expect("the program starts");
-            let code = ran.status.code();
-            assert!(
-                code.is_some_and(|code| code < 64),
-                "{words}: {code:?}, {}",
-                String::from_utf8_lossy(&ran.stderr)
-            );
-            page.compare(&exchange, &String::from_utf8_lossy(&ran.stdout));
-        }
-    }
+    let checked = page.compare_all(|command| {
+        let Some(words) = command.strip_prefix(RUN) else {
+            assert!(TASKS.contains(&command), "unknown: {command}");
+            return None;
+        };
+        let mut command = program::command(&words.split_whitespace().collect::<Vec<_>>());
+        // Where the files go that a reader's commands write.
+        let ran = command.current_dir(env!("CARGO_TARGET_TMPDIR")).output().expect("the program starts");
+        let code = ran.status.code();
+        assert!(
+            code.is_some_and(|code| code < 64),
+            "{words}: {code:?}, {}",
+            String::from_utf8_lossy(&ran.stderr)
+        );
+        Some(String::from_utf8_lossy(&ran.stdout).to_string())
+    });
     assert!(checked >= 2, "the README runs the program only {checked} times");
     page.finish();
 }

@@ -4,12 +4,26 @@ use std::time::{Duration, Instant};
 
 use crate::engine::{Order, Search, Visited, Watch, explore};
 use crate::protocol::{Message, Model, System, SystemError};
+use crate::reduce::{Reduction, Reductions};
 use crate::verdict::{Coverage, Report, Stopped, Violation};
 use crate::world::World;
 
 /// Checks a system: `quorate::check(system).assert_holds()`.
 pub fn check<M: Message>(system: System<M>) -> Check {
-    Check { model: system.build(), world: World::default(), search: Search::default(), time_max: None }
+    Check {
+        model: system.build(),
+        world: World::default(),
+        reduce: Reduce::Strongest,
+        search: Search::default(),
+        time_max: None,
+    }
+}
+
+/// Which reductions a check uses.
+enum Reduce {
+    Strongest,
+    Nothing,
+    These(Vec<Reduction>),
 }
 
 /// A check that has not run yet.
@@ -17,6 +31,7 @@ pub fn check<M: Message>(system: System<M>) -> Check {
 pub struct Check {
     model: Result<Model, SystemError>,
     world: World,
+    reduce: Reduce,
     search: Search,
     time_max: Option<Duration>,
 }
@@ -25,6 +40,18 @@ impl Check {
     /// In which world; bags, with implicit losses and crashes, unless told.
     pub fn world(mut self, world: World) -> Self {
         self.world = world;
+        self
+    }
+
+    /// Searches every state, without reductions; otherwise all that can be used are.
+    pub fn unreduced(mut self) -> Self {
+        self.reduce = Reduce::Nothing;
+        self
+    }
+
+    /// Uses these reductions and no others.
+    pub fn reductions(mut self, reductions: &[Reduction]) -> Self {
+        self.reduce = Reduce::These(reductions.to_vec());
         self
     }
 
@@ -75,7 +102,12 @@ impl Check {
     pub fn run(self) -> Result<Report, SystemError> {
         let mut watch = Deadline { start: Instant::now(), time_max: self.time_max };
         let model = self.model?.in_world(self.world).map_err(SystemError::World)?;
-        Ok(explore(&model, &self.search, &mut watch))
+        let reductions = match &self.reduce {
+            Reduce::Strongest => Reductions::strongest(&model).0,
+            Reduce::Nothing => Reductions::default(),
+            Reduce::These(which) => Reductions::checked(which, &model).map_err(SystemError::Reduction)?,
+        };
+        Ok(explore(&model, &Search { reductions, ..self.search }, &mut watch))
     }
 
     /// Runs it, and panics with the diagram of the counterexample if there is one.

@@ -88,6 +88,21 @@ impl Page {
         exchanges
     }
 
+    /// Compares what is shown of each command with what `run` says that it prints; `None` if it cannot be run.
+    /// Returns how many could.
+    pub(crate) fn compare_all(&mut self, run: impl Fn(&str) -> Option<String>) -> usize {
+        let mut compared = 0;
+        for block in self.blocks().iter().filter(|block| block.language == "console") {
+            for exchange in self.exchanges(block) {
+                if let Some(real) = run(&exchange.command) {
+                    self.compare(&exchange, &real);
+                    compared += 1;
+                }
+            }
+        }
+        compared
+    }
+
     /// Compares what is shown of a command with what it really printed.
     pub(crate) fn compare(&mut self, exchange: &Exchange, real: &str) {
         let shown = self.text(exchange.shown.clone());

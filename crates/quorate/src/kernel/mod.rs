@@ -80,6 +80,10 @@ impl SystemStates {
     }
 }
 
+/// How many random walks, and how many steps of each, before a search whose reductions rest on what was seen.
+const STROLLS: usize = 32;
+const STROLL_STEPS: usize = 200;
+
 /// Where a process is in the end.
 struct End {
     configuration: ConfigurationId,
@@ -158,14 +162,49 @@ impl<'m> Kernel<'m> {
             mutant: search.tuning.mutant,
             rests_on: 0,
         };
+        if kernel.rests() {
+            kernel.stroll();
+        }
         kernel.begin();
         kernel
     }
 
+    /// Do reductions rest on what was seen of the processes?
+    fn rests(&self) -> bool {
+        self.reductions.has(Reduction::Inert) || self.reductions.has(Reduction::Stubborn)
+    }
+
+    /// Random walks without any reduction, the same ones every time: what they see of the processes need not be found
+    /// out by searches that are done again.
+    fn stroll(&mut self) {
+        let processes = self.model.processes().len();
+        let mut dice = Dice::default();
+        let initial = vec![0; self.components.len()];
+        for _ in 0..STROLLS {
+            let mut vector = initial.clone();
+            // Some processes move only when the others cannot, so that lagging behind is seen too.
+            let slow = Members::some(dice.roll());
+            for _ in 0..STROLL_STEPS {
+                let turn = dice.pick(&(0..processes).collect::<Vec<usize>>()).unwrap_or(0);
+                let mut order: Vec<usize> = (0..processes).map(|at| (at + turn) % processes).collect();
+                order.sort_by_key(|at| slow.contains(ProcessId::new(*at)));
+                let next = order.into_iter().find_map(|at| {
+                    let mut tools =
+                        Tools { model: self.model, mail: &mut self.mail, purity: &mut self.purity };
+                    let leads = self.components[at].steps(vector[at], &mut tools);
+                    let leads: Vec<(u32, u32)> = leads.into_iter().flatten().collect();
+                    let (next, sends) = dice.pick(&leads)?;
+                    self.vector_after(&vector, at, next, sends)
+                });
+                let Some(next) = next else { break };
+                vector = next;
+            }
+        }
+    }
+
     /// Has the search seen something that its reductions do not know of? Then it proves nothing yet.
     pub(crate) fn must_begin_again(&self) -> bool {
-        let rests = self.reductions.has(Reduction::Inert) || self.reductions.has(Reduction::Stubborn);
-        self.blown() || rests && self.rests_on != self.seen()
+        self.blown() || self.rests() && self.rests_on != self.seen()
     }
 
     /// Were there too many beliefs for some process?

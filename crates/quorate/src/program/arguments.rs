@@ -5,7 +5,7 @@ use clap::builder::{PossibleValue, PossibleValuesParser};
 use clap::{Arg, ArgAction, Command, value_parser};
 
 use super::failure::Failure;
-use super::units;
+use super::{reductions, units, world};
 use crate::protocol::{Domain, Parameter, Protocol};
 
 /// More threads than this are surely a slip of the finger.
@@ -72,7 +72,7 @@ fn check(program: &str, protocols: &[Protocol]) -> Result<Command, Failure> {
     Ok(check)
 }
 
-/// `check PROTOCOL`: the parameters first, then how to search, then how to answer.
+/// `check PROTOCOL`: the parameters first, then the world, how to search, and how to answer.
 fn check_one(program: &str, protocol: &Protocol) -> Result<Command, Failure> {
     let name = protocol.name();
     let mut command = Command::new(name).about(protocol.about());
@@ -80,7 +80,8 @@ fn check_one(program: &str, protocol: &Protocol) -> Result<Command, Failure> {
         command = command.long_about(format!("{}\n\nFrom: {}", protocol.about(), protocol.reference_text()));
     }
     let own = own_options(protocol);
-    let common = search_options().into_iter().chain(limit_options()).chain(output_options());
+    let common =
+        world::options().into_iter().chain(search_options()).chain(limit_options()).chain(output_options());
     for arg in own.into_iter().chain(common) {
         let taken = |other: &Arg| other.get_long() == arg.get_long();
         let reserved = ["color", "help", "version"].contains(&arg.get_id().as_str());
@@ -97,7 +98,10 @@ fn check_one(program: &str, protocol: &Protocol) -> Result<Command, Failure> {
 
 fn examples(program: &str, protocol: &Protocol) -> String {
     let name = protocol.name();
-    let mut lines = vec![format!("{program} check {name}")];
+    let mut lines = vec![
+        format!("{program} check {name}"),
+        format!("{program} check {name} --crash explicit --partial-sends"),
+    ];
     if let Some(parameter) = protocol.parameters().first() {
         let value = match &parameter.domain {
             Domain::Number { default, range } => (default + 1).min(*range.end()).to_string(),
@@ -162,21 +166,24 @@ fn search_options() -> Vec<Arg> {
             .value_parser(["exact", "fingerprint"])
             .default_value("exact")
             .help("Remember states exactly, or by fingerprints: less memory, may miss a state and says how likely"),
-        Arg::new("reduce")
-            .value_name("WHAT")
-            .value_parser(["none", "auto"])
-            .default_value("auto")
-            .help("Which reductions to use; auto takes all that are sound and available"),
-        Arg::new("threads")
-            .value_name("NUMBER")
-            .allow_negative_numbers(true)
-            .value_parser(|text: &str| number(text, 1, THREADS_MAX))
-            .help("On how many threads; all cores unless given. The answer does not depend on it"),
+        threads_option(),
+        Arg::new("count-system-states")
+            .action(ArgAction::SetTrue)
+            .help("Count the vectors of local states as well, whatever waits in channels and who has crashed"),
     ];
-    args.into_iter().map(|arg| named(arg).help_heading("Search")).collect()
+    let args = args.into_iter().map(named).chain(reductions::options());
+    args.map(|arg| arg.help_heading("Search")).collect()
 }
 
-fn limit_options() -> Vec<Arg> {
+pub(super) fn threads_option() -> Arg {
+    named(Arg::new("threads"))
+        .value_name("NUMBER")
+        .allow_negative_numbers(true)
+        .value_parser(|text: &str| number(text, 1, THREADS_MAX))
+        .help("On how many threads; all cores unless given. The answer does not depend on it")
+}
+
+pub(super) fn limit_options() -> Vec<Arg> {
     let args = [
         Arg::new("states-max")
             .value_name("NUMBER")
@@ -212,9 +219,13 @@ fn output_options() -> Vec<Arg> {
             .value_parser(value_parser!(std::path::PathBuf))
             .help("Write the JSON answer, with the trace of a violation, to a file for 'replay' too"),
         svg_option(),
-        Arg::new("quiet").action(ArgAction::SetTrue).help("No progress on standard error"),
+        quiet_option(),
     ];
     args.into_iter().map(|arg| named(arg).help_heading("Output")).collect()
+}
+
+pub(super) fn quiet_option() -> Arg {
+    named(Arg::new("quiet").action(ArgAction::SetTrue).help("No progress on standard error"))
 }
 
 fn svg_option() -> Arg {
@@ -227,18 +238,18 @@ fn svg_option() -> Arg {
     )
 }
 
-fn json_option() -> Arg {
+pub(super) fn json_option() -> Arg {
     named(Arg::new("json").action(ArgAction::SetTrue).help("Print one JSON object"))
 }
 
 /// An option is called what its id says.
-fn named(arg: Arg) -> Arg {
+pub(super) fn named(arg: Arg) -> Arg {
     let name = arg.get_id().to_string();
     arg.long(name)
 }
 
 /// A number within bounds.
-fn number(text: &str, least: u64, greatest: u64) -> Result<u64, NotANumber> {
+pub(super) fn number(text: &str, least: u64, greatest: u64) -> Result<u64, NotANumber> {
     text.parse()
         .ok()
         .filter(|number| (least..=greatest).contains(number))
@@ -246,7 +257,7 @@ fn number(text: &str, least: u64, greatest: u64) -> Result<u64, NotANumber> {
 }
 
 #[derive(Clone, Debug)]
-struct NotANumber {
+pub(super) struct NotANumber {
     least: u64,
     greatest: u64,
 }
@@ -327,7 +338,7 @@ mod tests {
 
     #[test]
     fn a_parameter_cannot_take_the_name_of_an_option() {
-        for name in ["threads", "color", "help", "bug"] {
+        for name in ["threads", "color", "help", "bug", "channel", "crash", "losses"] {
             let protocol = Protocol::new("one", "nothing", |_| System::<u8>::new())
                 .choice(name, ["a"], "clashes")
                 .bug("broken", "all of it");

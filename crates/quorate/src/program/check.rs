@@ -9,53 +9,97 @@ use super::json::{Answer, Story};
 use super::output::{self, AnswerFile};
 use super::progress::{Limits, Progress, heed_interrupts};
 use super::units::grouped;
-use super::{memory, text};
+use super::{memory, reductions, text, world};
 use crate::engine::{Order, Search, Visited, explore};
-use crate::protocol::{Arguments, Protocol};
+use crate::protocol::{Arguments, Model, Protocol};
+use crate::reduce::Refused;
 use crate::verdict::{Report, Verdict, svg};
 
 /// Checks a protocol as the matches of its subcommand say, and prints the answer.
 pub(super) fn check(protocol: &Protocol, matches: &ArgMatches) -> Result<u8, Failure> {
-    let arguments = arguments(protocol, matches)?;
-    let model = protocol
-        .instance(&arguments)
-        .map_err(|error| Failure::Usage(format!("{}: {error}", protocol.name())))?;
+    let job = Job::new(protocol, matches)?;
     let file = AnswerFile::named("trace", matches)?;
     let picture = AnswerFile::named("svg", matches)?;
-    let search = search(matches);
-    if search.order == Order::Depth && search.depth_max.is_some() {
-        // Depth-first search may meet a state at the limit that a shorter way leads to.
-        return Err(Failure::Usage("--depth-max goes with --order breadth only".to_string()));
-    }
-    let mut progress = Progress::new(Limits {
-        states_max: search.states_max,
-        time_max: matches.get_one::<Duration>("time-max").copied(),
-        memory_max: search.bytes_max,
-        quiet: matches.get_flag("quiet"),
-    });
     heed_interrupts();
-    let report = explore(&model, &search, &mut progress);
-    let spent = progress.elapsed();
-    drop(progress);
+    let (report, spent) = job.run();
 
-    let violation = report.verdict.violation().map(|violation| (&violation.trace, &violation.broken));
-    let story = Story::new(protocol, &arguments, &model, report.verdict.word(), violation);
-    let json = super::json_line(&Answer::new(story, &search, &report, spent))?;
+    let json = super::json_line(&job.answer(&report, spent))?;
     let page = if matches.get_flag("json") {
         json.clone()
     } else {
-        text::answer(&text::instance(protocol, &arguments), &report, spent, output::paint())
+        let instance = text::instance(protocol, &job.arguments, &job.model);
+        let off = reductions::switched_off(&job.search.reductions, &job.refused, &report);
+        text::answer(&instance, &job.model, &report, &off, spent, output::paint())
     };
     // Both are tried before either failure is told: one of them may keep the answer.
     let gist = gist(&report);
     let printed = output::print(&page, &gist);
     let written = file.map_or(Ok(()), |file| file.write(&json, &gist));
-    let drawn = match (picture, violation) {
-        (Some(picture), Some((trace, broken))) => picture.write(&svg(trace, broken), &gist),
+    let drawn = match (picture, report.verdict.violation()) {
+        (Some(picture), Some(found)) => picture.write(&svg(&found.trace, &found.broken), &gist),
         _ => Ok(()),
     };
+    for warning in world::warnings(&report) {
+        output::warn(&warning);
+    }
     printed.and(written).and(drawn)?;
     Ok(exit_code(&report.verdict))
+}
+
+/// An instance in its world, and how to search it.
+pub(super) struct Job<'p> {
+    protocol: &'p Protocol,
+    arguments: Arguments,
+    model: Model,
+    search: Search,
+    /// Reductions that cannot be used.
+    refused: Vec<Refused>,
+    limits: Limits,
+}
+
+impl<'p> Job<'p> {
+    /// What the matches of the protocol's subcommand say.
+    pub(super) fn new(protocol: &'p Protocol, matches: &ArgMatches) -> Result<Self, Failure> {
+        let arguments = arguments(protocol, matches)?;
+        let model = protocol
+            .instance(&arguments)
+            .map_err(|error| Failure::Usage(format!("{}: {error}", protocol.name())))?;
+        let model = world::put(protocol.name(), model, matches)?;
+        let mut search = search(matches);
+        let refused;
+        (search.reductions, refused) = reductions::chosen(&model, matches, search.count_system_states)?;
+        if search.order == Order::Depth && search.depth_max.is_some() {
+            // Depth-first search may meet a state at the limit that a shorter way leads to.
+            return Err(Failure::Usage("--depth-max goes with --order breadth only".to_string()));
+        }
+        if search.count_system_states && search.visited == Visited::Fingerprint {
+            return Err(Failure::Usage(
+                "--count-system-states needs the states, which fingerprints forget: expected --visited exact"
+                    .to_string(),
+            ));
+        }
+        let limits = Limits {
+            states_max: search.states_max,
+            time_max: matches.get_one::<Duration>("time-max").copied(),
+            memory_max: search.bytes_max,
+            quiet: matches.get_flag("quiet"),
+        };
+        Ok(Job { protocol, arguments, model, search, refused, limits })
+    }
+
+    /// Searches; says how long it took.
+    pub(super) fn run(&self) -> (Report, Duration) {
+        let mut progress = Progress::new(self.limits);
+        let report = explore(&self.model, &self.search, &mut progress);
+        (report, progress.elapsed())
+    }
+
+    pub(super) fn answer(&self, report: &Report, spent: Duration) -> Answer {
+        let violation = report.verdict.violation().map(|violation| (&violation.trace, &violation.broken));
+        let (arguments, word) = (&self.arguments, report.verdict.word());
+        let story = Story::new(self.protocol, arguments, &self.model, word, violation, Some(report));
+        Answer::new(story, &self.search, &self.refused, report, spent)
+    }
 }
 
 /// The arguments of the instance: what was given, and the defaults of the rest.
@@ -80,6 +124,7 @@ fn search(matches: &ArgMatches) -> Search {
         states_max: number("states-max"),
         depth_max: number("depth-max").and_then(|number| u32::try_from(number).ok()),
         bytes_max: number("memory-max").or_else(memory::default_limit),
+        count_system_states: matches.get_flag("count-system-states"),
         ..default
     }
 }

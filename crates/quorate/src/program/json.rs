@@ -10,11 +10,14 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 
 use super::memory;
+use super::reductions::{self, SwitchedOff};
 use super::text;
+use super::world::{self, WorldStory};
 use crate::engine::{Order, Search, Visited};
 use crate::protocol::{
     Argument, Arguments, Choice, Domain, Model, PROCESSES_MAX, Parameter, ProcessId, Protocol,
 };
+use crate::reduce::Refused;
 use crate::verdict::{Broken, Consumed, Origin, Report, Sent, Trace, TraceStep, Verdict};
 use crate::world::StepKind;
 
@@ -69,6 +72,7 @@ pub(super) struct ChoiceMade {
 struct Kind(StepKind);
 
 impl Kind {
+    #[expect(clippy::trivially_copy_pass_by_ref, reason = "as serde calls it")]
     fn is_transition(&self) -> bool {
         self.0 == StepKind::Transition
     }
@@ -190,6 +194,8 @@ pub(super) struct Story {
     pub(super) protocol: String,
     pub(super) parameters: BTreeMap<String, Setting>,
     pub(super) bug: Option<String>,
+    #[serde(flatten)]
+    pub(super) world: WorldStory,
     /// The violated property, or all that were checked.
     pub(super) property: String,
     pub(super) verdict: String,
@@ -206,6 +212,7 @@ impl Story {
         model: &Model,
         verdict: &str,
         violation: Option<(&Trace, &Broken)>,
+        report: Option<&Report>,
     ) -> Self {
         let setting = |argument: &Argument| match argument {
             Argument::Number(number) => Setting::Number(*number),
@@ -221,6 +228,7 @@ impl Story {
                 .map(|(name, argument)| (name.clone(), setting(argument)))
                 .collect(),
             bug: arguments.bug().map(str::to_string),
+            world: WorldStory::of(model, report),
             property: violation
                 .map_or_else(|| text::checked(&properties), |(_, broken)| broken.property().to_string()),
             verdict: verdict.to_string(),
@@ -245,13 +253,6 @@ pub(super) fn observed(broken: &Broken) -> Option<Vec<Observed>> {
     }
 }
 
-/// Which faults may happen.
-#[derive(Serialize)]
-struct Faults {
-    /// A process that has crashed is one that is slow: it is allowed for without events of its own.
-    crash: &'static str,
-}
-
 /// The answer of `check --json`.
 #[derive(Serialize)]
 pub(super) struct Answer {
@@ -260,14 +261,15 @@ pub(super) struct Answer {
     engine: &'static str,
     order: &'static str,
     visited: &'static str,
-    model: &'static str,
-    channel: &'static str,
-    faults: Faults,
     reductions: Vec<&'static str>,
+    /// Reductions that were not used, and why.
+    switched_off: Vec<SwitchedOff>,
     states: u64,
     transitions: u64,
     depth: u32,
     terminal_states: u64,
+    /// Vectors of local states, if they were counted.
+    system_states: Option<u64>,
     local_steps: u64,
     handler_calls: u64,
     /// By fingerprint only.
@@ -278,10 +280,17 @@ pub(super) struct Answer {
     peak_bytes: u64,
     threads: usize,
     reason: Option<String>,
+    warnings: Vec<String>,
 }
 
 impl Answer {
-    pub(super) fn new(story: Story, search: &Search, report: &Report, time: Duration) -> Self {
+    pub(super) fn new(
+        story: Story,
+        search: &Search,
+        refused: &[Refused],
+        report: &Report,
+        time: Duration,
+    ) -> Self {
         let coverage = &report.coverage;
         Answer {
             story,
@@ -294,14 +303,13 @@ impl Answer {
                 Visited::Exact => "exact",
                 Visited::Fingerprint => "fingerprint",
             },
-            model: "m",
-            channel: "bag",
-            faults: Faults { crash: "implicit" },
-            reductions: Vec::new(),
+            reductions: reductions::names(&report.reductions),
+            switched_off: reductions::switched_off(&search.reductions, refused, report),
             states: coverage.states,
             transitions: coverage.transitions,
             depth: coverage.depth,
             terminal_states: coverage.terminal_states,
+            system_states: report.system_states,
             local_steps: coverage.local_steps,
             handler_calls: coverage.handler_calls,
             missed_probability: report.missed_probability,
@@ -314,6 +322,7 @@ impl Answer {
                 Verdict::HoldsWithin(reservation) => Some(reservation.clone()),
                 Verdict::Holds | Verdict::Violated(_) => None,
             },
+            warnings: world::warnings(report),
         }
     }
 }

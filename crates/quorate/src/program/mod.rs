@@ -1,5 +1,6 @@
-//! The command line: `check`, `replay`, `list` and `completions` for a catalogue of protocols. The program
-//! `quorate` is this with the zoo; a user's own binary is this with the user's protocols.
+//! The command line: `check`, `replay`, `list` and `completions` for a catalogue of protocols, and `tables` where
+//! there are any. The program `quorate` is this with the zoo and the tables of its papers; a user's own binary is
+//! this with the user's protocols.
 //!
 //! Everything that reads a clock, a terminal, a file or the environment is here, and so are the formats of
 //! files; nothing below this module knows of them.
@@ -13,9 +14,12 @@ mod list;
 mod memory;
 mod output;
 mod progress;
+mod reductions;
 mod replay;
+pub mod tables;
 mod text;
 mod units;
+mod world;
 
 use std::ffi::OsString;
 use std::path::Path;
@@ -25,6 +29,7 @@ use clap::error::ErrorKind;
 use serde::Serialize;
 
 use self::failure::{Failure, condensed};
+use self::tables::Table;
 use crate::protocol::Protocol;
 
 /// The whole program, for these protocols: `fn main() -> ExitCode { quorate::main([protocol()]) }`.
@@ -55,9 +60,18 @@ use crate::protocol::Protocol;
 /// }
 /// ```
 pub fn main(protocols: impl IntoIterator<Item = Protocol>) -> ExitCode {
+    main_with(protocols, [])
+}
+
+/// The whole program, with a command `tables` for figures that somebody has published.
+pub fn main_with(
+    protocols: impl IntoIterator<Item = Protocol>,
+    tables: impl IntoIterator<Item = Table>,
+) -> ExitCode {
     let protocols: Vec<Protocol> = protocols.into_iter().collect();
+    let tables: Vec<Table> = tables.into_iter().collect();
     let line: Vec<OsString> = std::env::args_os().collect();
-    match run(&protocols, &line) {
+    match run(&protocols, &tables, &line) {
         Ok(code) => ExitCode::from(code),
         Err(failure) => {
             output::tell(&failure);
@@ -67,10 +81,13 @@ pub fn main(protocols: impl IntoIterator<Item = Protocol>) -> ExitCode {
 }
 
 /// Does what a command line says, and returns the exit code.
-fn run(protocols: &[Protocol], line: &[OsString]) -> Result<u8, Failure> {
+fn run(protocols: &[Protocol], tables: &[Table], line: &[OsString]) -> Result<u8, Failure> {
     output::set_color(color_asked_for(line).unwrap_or("auto"));
     let program = line.first().and_then(|path| Path::new(path).file_name()?.to_str()).unwrap_or("quorate");
     let mut command = arguments::command(program, protocols)?;
+    if !tables.is_empty() {
+        command = command.subcommand(tables::command(program, tables));
+    }
     let matches = match command.try_get_matches_from_mut(line) {
         Ok(matches) => matches,
         Err(asked) if matches!(asked.kind(), ErrorKind::DisplayHelp | ErrorKind::DisplayVersion) => {
@@ -86,6 +103,7 @@ fn run(protocols: &[Protocol], line: &[OsString]) -> Result<u8, Failure> {
         },
         Some(("replay", matches)) => replay::replay(protocols, matches),
         Some(("list", matches)) => list::list(program, protocols, matches),
+        Some(("tables", matches)) => tables::run(protocols, tables, &command, matches),
         Some(("completions", matches)) => {
             let Some(shell) = matches.get_one::<clap_complete::Shell>("SHELL") else {
                 return Err(Failure::Usage("no shell given: expected one".to_string()));
@@ -150,7 +168,7 @@ mod tests {
             System::new().role(VOTERS, arguments.number("voters"), |_| Voter)
         });
         let line: Vec<OsString> = words.iter().map(OsString::from).collect();
-        run(&[vote.number("voters", 3, 0..=100, "how many")], &line).expect_err("an error")
+        run(&[vote.number("voters", 3, 0..=100, "how many")], &[], &line).expect_err("an error")
     }
 
     #[test]

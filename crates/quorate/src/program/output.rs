@@ -47,6 +47,17 @@ pub(super) fn tell(failure: &Failure) {
     _ = writeln!(AutoStream::auto(io::stderr().lock()), "{} {failure}", "error:".red().bold());
 }
 
+/// Tells how far it has got. With standard error gone there is nobody left to tell.
+pub(super) fn note(progress: &str) {
+    _ = writeln!(io::stderr().lock(), "{progress}");
+}
+
+/// Tells what the user should know of an answer.
+pub(super) fn warn(warning: &str) {
+    use owo_colors::OwoColorize as _;
+    _ = writeln!(AutoStream::auto(io::stderr().lock()), "{} {warning}", "warning:".yellow().bold());
+}
+
 /// A file for the answer, opened before the search: an hour later would be late to learn that it cannot be.
 pub(super) struct AnswerFile {
     path: PathBuf,

@@ -39,6 +39,7 @@ pub(super) fn heed_interrupts() {
 }
 
 /// What ends a search from outside, and how much of it is shown.
+#[derive(Clone, Copy)]
 pub(super) struct Limits {
     pub(super) states_max: Option<u64>,
     pub(super) time_max: Option<Duration>,

@@ -33,13 +33,18 @@ pub(super) fn replay(protocols: &[Protocol], matches: &ArgMatches) -> Result<u8,
     let model = protocol
         .instance(&arguments)
         .map_err(|error| bad(format!("is a trace of a system that cannot be built: {error}")))?;
+    let model = story
+        .world
+        .read()
+        .and_then(|world| model.in_world(world).map_err(|error| error.to_string()))
+        .map_err(|reason| bad(format!("is a trace of a world that does not exist: {reason}")))?;
     let (trace, broken) = confirm(&model, &story).map_err(bad)?;
 
     let page = if matches.get_flag("json") {
-        let story = Story::new(protocol, &arguments, &model, "violated", Some((&trace, &broken)));
+        let story = Story::new(protocol, &arguments, &model, "violated", Some((&trace, &broken)), None);
         super::json_line(&Confirmed { story, engine: "replay" })?
     } else {
-        text::violated(&text::instance(protocol, &arguments), &trace, &broken, output::paint())
+        text::violated(&text::instance(protocol, &arguments, &model), &trace, &broken, output::paint())
     };
     let gist = format!("the answer (violated: {broken})");
     let printed = output::print(&page, &gist);

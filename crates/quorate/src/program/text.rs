@@ -7,9 +7,11 @@ use std::time::Duration;
 
 use owo_colors::OwoColorize as _;
 
-use super::memory;
+use super::reductions::{self, SwitchedOff};
 use super::units::{bytes, grouped, rate, ratio, time};
-use crate::protocol::{Argument, Arguments, Protocol};
+use super::{memory, world};
+use crate::protocol::{Argument, Arguments, Model, Protocol};
+use crate::reduce::Reduction;
 use crate::verdict::{Broken, Diagram, Paint, Report, Stopped, Trace, Verdict};
 
 /// Why a search stopped, with its numbers set for people.
@@ -29,8 +31,9 @@ pub(super) fn checked<S: AsRef<str>>(properties: &[S]) -> String {
     properties.iter().map(AsRef::as_ref).collect::<Vec<_>>().join(", ")
 }
 
-/// The command line that names an instance: `paxos --proposers 2 … --bug always-accept`.
-pub(super) fn instance(protocol: &Protocol, arguments: &Arguments) -> String {
+/// The command line that names an instance, `paxos --proposers 2 … --bug always-accept`, and below it the options
+/// of its world if it is not the default one.
+pub(super) fn instance(protocol: &Protocol, arguments: &Arguments, model: &Model) -> String {
     let mut line = protocol.name().to_string();
     for parameter in protocol.parameters() {
         match arguments.values().get(parameter.name) {
@@ -42,11 +45,22 @@ pub(super) fn instance(protocol: &Protocol, arguments: &Arguments) -> String {
     if let Some(bug) = arguments.bug() {
         _ = write!(line, " --bug {bug}");
     }
+    let world = world::words(model.world());
+    if !world.is_empty() {
+        _ = write!(line, "\nworld: {}", world.join(" "));
+    }
     line
 }
 
 /// The answer of `check`.
-pub(super) fn answer(instance: &str, report: &Report, spent: Duration, paint: Paint) -> String {
+pub(super) fn answer(
+    instance: &str,
+    model: &Model,
+    report: &Report,
+    off: &[SwitchedOff],
+    spent: Duration,
+    paint: Paint,
+) -> String {
     let properties = checked(&report.properties);
     let mut page = match &report.verdict {
         Verdict::Holds => format!("{} {properties}\n{instance}\n", "holds:".green().bold()),
@@ -62,7 +76,7 @@ pub(super) fn answer(instance: &str, report: &Report, spent: Duration, paint: Pa
         Verdict::Violated(violation) => violated(instance, &violation.trace, &violation.broken, paint),
     };
     page.push('\n');
-    page.push_str(&figures(report, spent));
+    page.push_str(&figures(model, report, off, spent));
     page
 }
 
@@ -78,11 +92,24 @@ pub(super) fn violated(instance: &str, trace: &Trace, broken: &Broken, paint: Pa
     )
 }
 
+/// By what the states are reduced.
+fn reduced(report: &Report) -> String {
+    let believes = report.reductions.contains(&Reduction::Beliefs);
+    let what = if believes { "vectors of beliefs, " } else { "" };
+    match reductions::names(&report.reductions).as_slice() {
+        [] => String::new(),
+        names => format!("{what}reduced: {}", names.join(", ")),
+    }
+}
+
 /// With fewer states than this, the memory of the program itself hides what a state takes.
 const STATES_TELLING: u64 = 100_000;
 
+/// Wide enough for most times and sizes, so that what a machine takes does not move what is the same everywhere.
+const VALUE_WIDTH: usize = 8;
+
 /// The figures of a search, numbers to the right, what they come to beside them.
-fn figures(report: &Report, spent: Duration) -> String {
+fn figures(model: &Model, report: &Report, off: &[SwitchedOff], spent: Duration) -> String {
     let coverage = &report.coverage;
     let peak = memory::peak().unwrap_or(coverage.bytes);
     let a_state = if coverage.states < STATES_TELLING {
@@ -97,8 +124,10 @@ fn figures(report: &Report, spent: Duration) -> String {
     } else {
         format!("{} not expanded", grouped(coverage.frontier))
     };
+    let of_states = [reduced(report), frontier].into_iter().filter(|note| !note.is_empty());
+    let of_states = of_states.collect::<Vec<_>>().join("; ");
     let mut rows = vec![
-        ("states", grouped(coverage.states), frontier),
+        ("states", grouped(coverage.states), of_states),
         ("transitions", grouped(coverage.transitions), String::new()),
         ("terminal states", grouped(coverage.terminal_states), String::new()),
         ("depth", grouped(coverage.depth.into()), String::new()),
@@ -107,11 +136,21 @@ fn figures(report: &Report, spent: Duration) -> String {
         ("time", time(spent), format!("{} states/s {threads}", grouped(rate(coverage.states, spent)))),
         ("memory", bytes(peak), a_state),
     ];
+    if let Some(states) = report.system_states {
+        let at = rows.iter().position(|(name, ..)| *name == "transitions").unwrap_or(0);
+        rows.insert(at, ("system states", grouped(states), "vectors of local states".to_string()));
+    }
     if let Some(missed) = report.missed_probability {
         let note = if missed > 0.0 { "probability, at most" } else { "probability: all states fit exactly" };
         rows.push(("state missed", format!("{missed:.1e}"), note.to_string()));
     }
-    let width = rows.iter().map(|(_, value, _)| value.len()).max().unwrap_or(0);
+    for SwitchedOff { reduction, reason } in off {
+        rows.push(("not reduced", String::new(), format!("{reduction}: {reason}")));
+    }
+    for (fault, fired, note) in world::rows(model, report) {
+        rows.push((fault, fired.map(grouped).unwrap_or_default(), note));
+    }
+    let width = rows.iter().map(|(_, value, _)| value.len()).fold(VALUE_WIDTH, usize::max);
     rows.iter().fold(String::new(), |mut block, (name, value, note)| {
         _ = write!(block, "  {name:<17}{value:>width$}");
         if !note.is_empty() {

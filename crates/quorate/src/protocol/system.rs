@@ -13,6 +13,7 @@ use super::role::{Message, QuorumKind, QuorumOf, Role, RoleName, Spec, Transitio
 use super::symmetry::{Declaration, States, Symmetry, SymmetryError};
 use super::value::{Content, Value};
 use crate::property::{Automaton, Moment, Monitor, Observation, Property};
+use crate::reduce::Refused;
 use crate::world::{Exposure, World, WorldError};
 
 type BuildTransitions = Box<dyn FnOnce(&RoleMembers) -> Result<Arc<[Transition]>, SystemError>>;
@@ -474,6 +475,11 @@ pub enum SystemError {
         /// The name.
         property: String,
     },
+    /// A reduction that cannot be used for the system.
+    Reduction(
+        /// Which, and why.
+        Refused,
+    ),
     /// A world that makes no sense for the system.
     World(
         /// Why.
@@ -534,6 +540,7 @@ impl fmt::Display for SystemError {
                 write!(f, "property '{property}' is added twice: give each property a name of its own")
             }
             SystemError::World(error) => error.fmt(f),
+            SystemError::Reduction(refused) => refused.fmt(f),
             SystemError::Symmetry(error) => error.fmt(f),
             SystemError::TooManyMonitors { wanted } => {
                 write!(f, "{wanted} processes and monitors: at most {PROCESSES_MAX} are supported")
