@@ -45,6 +45,8 @@ pub fn explore(model: &Model, search: &Search, watch: &mut dyn Watch) -> Report 
         .count_orbits
         .then(|| run.visited.states().and_then(|states| run.kernel.orbits(states)))
         .flatten();
+    let seen =
+        search.look_back.then(|| run.visited.states().map(|states| run.kernel.seen_in(states))).flatten();
     kernel.conclude();
     let asymmetric = kernel.asymmetric().map(str::to_string);
     let reductions = kernel.in_use();
@@ -81,6 +83,7 @@ pub fn explore(model: &Model, search: &Search, watch: &mut dyn Watch) -> Report 
         faults,
         system_states,
         orbits,
+        seen,
         reductions,
         rounds,
         threads,
@@ -281,6 +284,7 @@ fn told_violation(
         states_max: told.is_some().then_some(RETELLING_STATES),
         bytes_max: None,
         count_system_states: false,
+        look_back: false,
         ..search.clone()
     };
     let report = explore(model, &unreduced, &mut UnlessInterrupted(watch));
