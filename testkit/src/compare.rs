@@ -83,7 +83,7 @@ fn counts_differ(
     }
 }
 
-fn violation_differs(
+pub(crate) fn violation_differs(
     model: &Model,
     found: &Findings,
     search: &Search,

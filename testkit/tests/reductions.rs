@@ -1,74 +1,246 @@
-//! Reductions change no verdict: on random protocols and in random worlds, each reduction alone and every combination
-//! that is allowed, against the naive checker.
+//! No reduction changes what is found: each alone, and every combination that is allowed, against the naive checker, on
+//! random protocols, on protocols with interchangeable processes, and in all worlds that reductions are allowed in.
+//!
+//! A failure names its seed; `QUORATE_SEED=17` looks at one protocol, `QUORATE_SEEDS=50000..60000` at others than usual.
 
-use quorate::engine::{Search, Tuning};
+use std::collections::BTreeSet;
+use std::fmt::Debug;
+use std::ops::Range;
+
 use quorate::protocol::Model;
-use quorate::reduce::{Reduction, Reductions};
-use quorate::verdict::Verdict;
-use quorate_testkit::compare::explored;
-use quorate_testkit::corpus::{STATES_MAX, for_each_seed, seeds};
-use quorate_testkit::naive::{Findings, search};
+use quorate::reduce::Reduction;
+use quorate_testkit::corpus::{one_seed, seeds};
+use quorate_testkit::naive::{Findings, NO_PANIC, search};
 use quorate_testkit::random::RandomProtocol;
+use quorate_testkit::reductions::{combinations, disagreements, search_with, wrong_symmetry_misleads};
+use quorate_testkit::symmetry::asymmetries;
+use quorate_testkit::twins::{Mistake, TwinProtocol};
+use quorate_testkit::worlds::random_world;
 
-/// Every set of reductions that a model can be searched with.
-fn combinations(model: &Model) -> Vec<Reductions> {
-    let sets = (1..1 << Reduction::ALL.len()).map(|bits: usize| {
-        let chosen = |at: &usize| bits >> at & 1 == 1;
-        (0..Reduction::ALL.len()).filter(chosen).map(|at| Reduction::ALL[at]).collect::<Vec<_>>()
-    });
-    sets.filter_map(|which| Reductions::checked(&which, model).ok()).collect()
+/// Protocols with more states are skipped.
+const STATES_MAX: usize = 1_000;
+
+/// What came of one protocol.
+#[derive(Default)]
+struct Compared {
+    violated: bool,
+    held: bool,
+    disagreements: Vec<String>,
 }
 
-/// In what reduced searches differ from the naive checker.
-fn disagreements(model: &Model, found: &Findings) -> Vec<String> {
-    let mut all = Vec::new();
-    for reductions in combinations(model) {
-        let counts_all = reductions.which == [Reduction::Inert];
-        let which = format!("{:?}", reductions.which);
-        let search = Search {
-            threads: 1,
-            reductions,
-            count_system_states: counts_all,
-            states_max: Some(10 * STATES_MAX as u64),
-            tuning: Tuning { first_states: 30, ..Tuning::default() },
-            ..Search::default()
-        };
-        match explored(model, &search) {
-            Err(panicked) => all.push(format!("{which}: {panicked}")),
-            Ok(report) => match &report.verdict {
-                Verdict::Violated(violation) => {
-                    let property = violation.broken.property();
-                    if !found.broken.contains_key(property) {
-                        all.push(format!("{which}: finds '{property}' broken, which holds"));
-                    }
-                }
-                Verdict::Holds if found.broken.is_empty() => {
-                    if counts_all && report.system_states != Some(found.system_states.len() as u64) {
-                        let (counted, expected) = (report.system_states, found.system_states.len());
-                        all.push(format!("{which}: {counted:?} system states, not {expected}"));
-                    }
-                }
-                other => all.push(format!("{which}: says {other:?}, but {:?} break", found.broken)),
-            },
-        }
+/// A protocol of a seed, and the same without its properties; `None` if there is no such protocol.
+type Family = fn(u64) -> Option<[Model; 2]>;
+
+/// Goes through protocols: at least so many of them must be compared, and of these each number must hold and be violated.
+#[track_caller]
+fn agrees(test: &str, family: Family, usual: Range<u64>, least: usize) {
+    let compared = go_through(test, usual.clone(), |seed| compare(family, seed));
+    let violated = compared.iter().filter(|compared| compared.violated).count();
+    let held = compared.iter().filter(|compared| compared.held).count();
+    println!("{test}: {} compared, {violated} violated, {held} held", compared.len());
+    if usual_seeds() {
+        assert!(compared.len() >= least, "only {} protocols were compared", compared.len());
+        assert!(violated * 5 >= compared.len(), "only {violated} are violated");
+        assert!(held * 2 >= compared.len(), "only {held} hold, with or without their properties");
     }
-    all
+}
+
+fn usual_seeds() -> bool {
+    one_seed().is_none() && std::env::var_os("QUORATE_SEEDS").is_none()
+}
+
+/// Compares every protocol of these seeds, or of those that the environment names.
+#[track_caller]
+fn go_through(
+    test: &str,
+    usual: Range<u64>,
+    compare: impl Fn(u64) -> Option<Compared>,
+) -> Vec<Compared> {
+    let range = match one_seed() {
+        Some(seed) => seed..seed + 1,
+        None if usual_seeds() => usual,
+        None => seeds(),
+    };
+    let results: Vec<(u64, Compared)> = range.filter_map(|seed| Some((seed, compare(seed)?))).collect();
+    let told = |(seed, compared): &(u64, Compared)| {
+        let lines = compared.disagreements.join("\n  ");
+        (!lines.is_empty()).then(|| {
+            format!(
+                "seed {seed}: {lines}\n  QUORATE_SEED={seed} cargo test -p quorate-testkit --test reductions {test} -- \
+                 --nocapture"
+            )
+        })
+    };
+    let disagreeing: Vec<String> = results.iter().filter_map(told).collect();
+    let first: Vec<&str> = disagreeing.iter().take(5).map(String::as_str).collect();
+    assert!(
+        disagreeing.is_empty(),
+        "{} of {} protocols disagree:\n{}",
+        disagreeing.len(),
+        results.len(),
+        first.join("\n")
+    );
+    results.into_iter().map(|(_, compared)| compared).collect()
+}
+
+/// Compares a protocol as it is and, if a property breaks, without its properties, so that all that can be seen is
+/// compared. `None` if it is too large.
+fn compare(family: Family, seed: u64) -> Option<Compared> {
+    let [model, bare] = family(seed)?;
+    let found = search(&model, STATES_MAX)?;
+    let mut compared = Compared {
+        violated: !found.broken.is_empty(),
+        held: found.broken.is_empty(),
+        disagreements: disagreements(&model, &found, seed),
+    };
+    if found.broken.keys().any(|property| property != NO_PANIC) {
+        let found = search(&bare, 10 * STATES_MAX)?;
+        compared.held |= found.broken.is_empty();
+        let bare = disagreements(&bare, &found, seed);
+        compared.disagreements.extend(bare.into_iter().map(|line| format!("without properties: {line}")));
+    }
+    Some(compared)
+}
+
+/// Prints a protocol that was asked for by its seed.
+fn shown<P: Debug>(protocol: P) -> P {
+    if one_seed().is_some() {
+        println!("{protocol:#?}");
+    }
+    protocol
+}
+
+fn plain(seed: u64) -> Option<[Model; 2]> {
+    let protocol = shown(RandomProtocol::new(seed));
+    Some([protocol.model(), protocol.without_properties().model()])
+}
+
+fn twins(seed: u64) -> Option<[Model; 2]> {
+    let protocol = shown(TwinProtocol::new(seed));
+    Some([protocol.model(), protocol.without_properties().model()])
+}
+
+/// Both in the world that fits the first of them.
+fn in_world(seed: u64, [model, bare]: [Model; 2]) -> Option<[Model; 2]> {
+    let world = shown(random_world(seed, &model));
+    let both = [model.in_world(world.clone()).ok()?, bare.in_world(world).ok()?];
+    (!combinations(&both[0]).is_empty()).then_some(both)
+}
+
+fn worldly(seed: u64) -> Option<[Model; 2]> {
+    let protocol = shown(RandomProtocol::for_worlds(seed));
+    in_world(seed, [protocol.model(), protocol.without_properties().model()])
+}
+
+fn worldly_twins(seed: u64) -> Option<[Model; 2]> {
+    in_world(seed, twins(seed)?)
 }
 
 #[test]
-fn random_protocols() {
-    let results = for_each_seed(seeds(), |seed| {
-        let model = RandomProtocol::new(seed).model();
-        let found = search(&model, STATES_MAX)?;
-        Some((!found.broken.is_empty(), disagreements(&model, &found)))
-    });
-    let compared = || results.iter().filter_map(|(seed, compared)| Some((seed, compared.as_ref()?)));
-    let violated = compared().filter(|(_, (violated, _))| *violated).count();
-    println!("{} protocols compared, {violated} of them violated", compared().count());
-    let disagreeing: Vec<String> = compared()
-        .filter(|(_, (_, lines))| !lines.is_empty())
-        .map(|(seed, (_, lines))| format!("seed {seed}: {}", lines.join("; ")))
-        .collect();
-    let first: Vec<&str> = disagreeing.iter().take(8).map(String::as_str).collect();
-    assert!(disagreeing.is_empty(), "{} protocols disagree:\n{}", disagreeing.len(), first.join("\n"));
+fn random_protocols_1() {
+    agrees("random_protocols_1", plain, 0..850, 700);
+}
+
+#[test]
+fn random_protocols_2() {
+    agrees("random_protocols_2", plain, 10_000..10_850, 700);
+}
+
+#[test]
+fn random_protocols_3() {
+    agrees("random_protocols_3", plain, 20_000..20_850, 700);
+}
+
+#[test]
+fn random_protocols_4() {
+    agrees("random_protocols_4", plain, 30_000..30_850, 700);
+}
+
+#[test]
+fn twins_1() {
+    agrees("twins_1", twins, 0..500, 350);
+}
+
+#[test]
+fn twins_2() {
+    agrees("twins_2", twins, 10_000..10_500, 350);
+}
+
+#[test]
+fn worlds_1() {
+    agrees("worlds_1", worldly, 0..1_000, 600);
+}
+
+#[test]
+fn worlds_2() {
+    agrees("worlds_2", worldly, 10_000..11_000, 600);
+}
+
+#[test]
+fn twins_in_worlds() {
+    agrees("twins_in_worlds", worldly_twins, 0..600, 300);
+}
+
+/// Twins are what they say they are.
+#[test]
+fn twins_are_interchangeable() {
+    let asymmetric = |seed: &u64| {
+        let model = TwinProtocol::new(*seed).model();
+        let alike = |found: Findings| asymmetries(&model, &found).is_empty();
+        search(&model, STATES_MAX).is_some_and(|found| !alike(found))
+    };
+    let asymmetric: Vec<u64> = (0..300).filter(asymmetric).collect();
+    assert_eq!(asymmetric, Vec::<u64>::new());
+}
+
+/// A declaration that is wrong is never believed.
+fn is_not_misled(test: &str, mistakes: &[Mistake]) {
+    for &mistake in mistakes {
+        let harmful = std::cell::Cell::new(0);
+        let compare = |seed: u64| {
+            let protocol = shown(TwinProtocol::with_mistake(seed, mistake));
+            let model = if mistake == Mistake::RestartCompares {
+                let restarts = vec![("twin".to_string(), 1)];
+                let world = quorate::world::World { restarts, ..quorate::world::World::default() };
+                protocol.model().in_world(world).ok()?
+            } else {
+                protocol.model()
+            };
+            let found = search(&model, STATES_MAX)?;
+            let wrong: BTreeSet<String> = asymmetries(&model, &found);
+            harmful.set(harmful.get() + usize::from(!wrong.is_empty()));
+            let misled = |which: Vec<Reduction>| {
+                let search = search_with(&which, &model, seed);
+                let misled = wrong_symmetry_misleads(&model, &found, &search, protocol.culprit());
+                misled.map(|line| format!("{mistake:?}, {which:?}: {line}"))
+            };
+            let symmetric = |which: &Vec<Reduction>| which.contains(&Reduction::Symmetry);
+            let disagreements =
+                combinations(&model).into_iter().filter(symmetric).filter_map(misled).collect();
+            Some(Compared { disagreements, ..Compared::default() })
+        };
+        let compared = go_through(test, 0..150, compare);
+        println!("{mistake:?}: {} compared, {} asymmetric", compared.len(), harmful.get());
+        assert!(!usual_seeds() || harmful.get() >= 15, "{mistake:?} does something in {} only", harmful.get());
+    }
+}
+
+#[test]
+fn wrong_rules() {
+    is_not_misled("wrong_rules", &Mistake::ALL[..3]);
+}
+
+#[test]
+fn wrong_conditions() {
+    is_not_misled("wrong_conditions", &Mistake::ALL[3..5]);
+}
+
+#[test]
+fn wrong_restarts() {
+    is_not_misled("wrong_restarts", &Mistake::ALL[5..6]);
+}
+
+#[test]
+fn wrong_properties() {
+    is_not_misled("wrong_properties", &Mistake::ALL[6..]);
 }

@@ -55,6 +55,8 @@ pub(crate) fn explore_and_read<T>(
         .count_orbits
         .then(|| run.visited.states().and_then(|states| run.kernel.orbits(states)))
         .flatten();
+    let seen =
+        search.look_back.then(|| run.visited.states().map(|states| run.kernel.seen_in(states))).flatten();
     kernel.conclude();
     let asymmetric = kernel.asymmetric().map(str::to_string);
     let reductions = kernel.in_use();
@@ -91,6 +93,7 @@ pub(crate) fn explore_and_read<T>(
         faults,
         system_states,
         orbits,
+        seen,
         reductions,
         rounds,
         threads,
@@ -292,6 +295,7 @@ fn told_violation(
         states_max: told.is_some().then_some(RETELLING_STATES),
         bytes_max: None,
         count_system_states: false,
+        look_back: false,
         ..search.clone()
     };
     let report = explore(model, &unreduced, &mut UnlessInterrupted(watch));

@@ -55,6 +55,9 @@ pub struct Search {
     pub count_orbits: bool,
     /// How to search less.
     pub reductions: Reductions,
+    /// Tell what the visited states are made of: for tests, which compare it with what there is.
+    #[doc(hidden)]
+    pub look_back: bool,
     #[doc(hidden)]
     pub tuning: Tuning,
 }
@@ -128,6 +131,7 @@ impl Default for Search {
             count_system_states: false,
             count_orbits: false,
             reductions: Reductions::default(),
+            look_back: false,
             tuning: Tuning::default(),
         }
     }

@@ -8,7 +8,7 @@
 //! Invariant: beliefs are closed under steps that send nothing; a step of a belief sends something.
 //! Held by: testkit/tests/reductions.rs.
 
-use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::sync::Arc;
 
 use super::Tools;
@@ -116,6 +116,11 @@ impl Component {
         let still = |member: &&ConfigurationId| beliefs.leads(**member, &mut self.graph, tools).is_empty();
         let still: Vec<ConfigurationId> = members.iter().filter(still).copied().collect();
         (!still.is_empty()).then(|| beliefs.sets.number(still.into()))
+    }
+
+    /// The local states in some of its configurations.
+    pub(super) fn local_values(&self, members: &[ConfigurationId]) -> HashSet<Value> {
+        members.iter().map(|member| self.graph.local_value(self.graph.local(*member)).clone()).collect()
     }
 
     /// The members without steps.

@@ -49,9 +49,9 @@ use views::Views;
 
 use crate::engine::{Mutant, Search, Sleep};
 use crate::property::Automaton;
-use crate::protocol::{Model, Process, ProcessId, Sending};
+use crate::protocol::{Model, Process, ProcessId, Sending, Value};
 use crate::reduce::{Reduction, Reductions};
-use crate::verdict::{Schedule, ScheduledStep, Taken};
+use crate::verdict::{Schedule, ScheduledStep, Seen, Taken};
 use crate::world::StepKind;
 
 /// A global state: the states of the two halves of the system.
@@ -85,6 +85,16 @@ impl SystemStates {
 /// how many steps each has at most.
 const STROLLS_IN_VAIN: usize = 4;
 const STROLL_STEPS: usize = 100;
+
+/// Every vector with one value from each of these sets.
+fn choices(sets: &[HashSet<Value>]) -> Vec<Vec<Value>> {
+    sets.iter().fold(vec![Vec::new()], |vectors, set| {
+        let longer = |vector: &Vec<Value>| -> Vec<Vec<Value>> {
+            set.iter().map(|value| [vector.as_slice(), std::slice::from_ref(value)].concat()).collect()
+        };
+        vectors.iter().flat_map(longer).collect()
+    })
+}
 
 /// Where a process is in the end.
 struct End {
@@ -623,6 +633,25 @@ impl<'m> Kernel<'m> {
             seen.insert((left, right));
         }
         seen.len() as u64
+    }
+
+    /// What these global states are made of.
+    pub(crate) fn seen_in(&mut self, states: impl Iterator<Item = State>) -> Seen {
+        let mut seen = Seen::default();
+        let processes = self.model.processes().len();
+        for state in states {
+            let vector = self.vector(state);
+            let mut tools = Tools { model: self.model, mail: &mut self.mail, purity: &mut self.purity };
+            let (mut all, mut still) = (Vec::new(), Vec::new());
+            for (component, state) in self.components[..processes].iter_mut().zip(vector) {
+                all.push(component.local_values(&component.members(state)));
+                let members = component.still_members(state, &mut tools);
+                still.push(component.local_values(&members));
+            }
+            seen.system_states.extend(choices(&all));
+            seen.ends.extend(choices(&still));
+        }
+        seen
     }
 
     /// The local states of the processes of a half.

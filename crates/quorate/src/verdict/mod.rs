@@ -5,6 +5,7 @@ mod minimise;
 mod replay;
 mod trace;
 
+use std::collections::HashSet;
 use std::fmt;
 
 pub use diagram::{Diagram, Paint, svg};
@@ -12,6 +13,7 @@ pub use minimise::{follow_causes, minimise};
 pub use replay::{Broken, Replay, ReplayError, replay};
 pub use trace::{Consumed, Origin, Schedule, ScheduledStep, Sent, Taken, Trace, TraceStep};
 
+use crate::protocol::Value;
 use crate::reduce::Reduction;
 use crate::world::StepKind;
 
@@ -132,6 +134,9 @@ pub struct Report {
     pub system_states: Option<u64>,
     /// How many states the visited ones stand for, if that was counted.
     pub orbits: Option<u64>,
+    /// What the visited states are made of, if that was asked for.
+    #[doc(hidden)]
+    pub seen: Option<Seen>,
     /// The reductions that were used.
     pub reductions: Vec<Reduction>,
     /// How often the search was done, until its reductions rested on all that it saw.
@@ -140,6 +145,16 @@ pub struct Report {
     pub threads: usize,
     /// In fingerprint mode: the probability that a state was missed, at most.
     pub missed_probability: Option<f64>,
+}
+
+/// What the visited states of a search are made of: the local states of its processes, whatever waits for them.
+#[doc(hidden)]
+#[derive(Clone, Debug, Default)]
+pub struct Seen {
+    /// The vectors of local states; of beliefs, every one that their members make.
+    pub system_states: HashSet<Vec<Value>>,
+    /// Those in which nothing can happen any more.
+    pub ends: HashSet<Vec<Value>>,
 }
 
 /// How much was seen.

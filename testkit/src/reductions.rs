@@ -1,0 +1,171 @@
+//! In what a reduced search differs from what the naive checker found.
+//!
+//! From: ALGORITHMS 3, 6.4, 7 and 9, whose promises are compared, for every combination of reductions that is allowed:
+//! whatever breaks is found and nothing else; every local state is seen; the ends of runs are the same, as vectors of
+//! local states; and without stubborn sets the reached vectors of local states are the same too. Of symmetric states
+//! some stand for others, so what was seen of them is completed by all permutations before it is compared.
+//! Known: of stubborn sets only local states and ends are promised, not their combinations (theorem 2). A channel that
+//! blocks lets processes have steps that cannot be taken, so the ends of runs are not compared there.
+//! Held by: tests/reduction_mutants.rs.
+
+use std::collections::HashSet;
+
+use quorate::Report;
+use quorate::engine::{Order, Search, Sleep, Tuning};
+use quorate::protocol::{Model, Value};
+use quorate::reduce::{Reduction, Reductions, Seeds, Split};
+use quorate::verdict::{Seen, Stopped, Verdict};
+use quorate::world::Channel;
+
+use crate::compare::{explored, violation_differs};
+use crate::naive::Findings;
+
+/// Sizes so small that a small protocol is searched as a large one.
+const SMALL: Tuning =
+    Tuning { chunk: 2, narrow_max: 0, first_states: 30, sleep: Sleep::Untouched, mutant: None };
+
+/// Every combination of reductions that a model allows.
+pub fn combinations(model: &Model) -> Vec<Vec<Reduction>> {
+    let of_bits = |bits: usize| -> Vec<Reduction> {
+        let all = Reduction::ALL.into_iter().enumerate();
+        all.filter(|(at, _)| bits >> at & 1 == 1).map(|(_, reduction)| reduction).collect()
+    };
+    let allowed = |which: &Vec<Reduction>| Reductions::checked(which, model).is_ok();
+    (1..1 << Reduction::ALL.len()).map(of_bits).filter(allowed).collect()
+}
+
+/// The search of a model with these reductions. Seeds go through orders of search and kinds of stubborn sets.
+pub fn search_with(which: &[Reduction], model: &Model, seed: u64) -> Search {
+    let splits = [Split::Auto, Split::Combined, Split::Auto, Split::Quorum, Split::Reply, Split::None];
+    let starts = [Seeds::Best, Seeds::First, Seeds::Best, Seeds::Last];
+    let pick = |of: usize| usize::try_from(seed % of as u64).expect("it is below a usize");
+    let checked = Reductions::checked(which, model).expect("an allowed combination");
+    let (order, tuning) = match seed % 3 {
+        0 => (Order::Breadth, Tuning::default()),
+        1 => (Order::Breadth, SMALL),
+        _ => (Order::Depth, SMALL),
+    };
+    Search {
+        order,
+        threads: if seed.is_multiple_of(97) { 2 } else { 1 },
+        // An engine that never comes to an end should fail, not hang.
+        states_max: Some(1_000_000),
+        count_orbits: which == [Reduction::Symmetry],
+        reductions: Reductions { split: splits[pick(splits.len())], seeds: starts[pick(starts.len())], ..checked },
+        look_back: true,
+        tuning,
+        ..Search::default()
+    }
+}
+
+/// In what searches with all allowed combinations differ from the naive checker, one line each.
+pub fn disagreements(model: &Model, found: &Findings, seed: u64) -> Vec<String> {
+    let disagreeing = |which: Vec<Reduction>| {
+        let search = search_with(&which, model, seed);
+        let names: Vec<&str> = which.iter().map(|reduction| reduction.name()).collect();
+        let differ = difference(model, found, &search);
+        differ.map(|line| format!("{} ({:?}): {line}", names.join(","), search.order))
+    };
+    combinations(model).into_iter().filter_map(disagreeing).collect()
+}
+
+/// In what a reduced search differs from the naive checker, if it does.
+pub fn difference(model: &Model, found: &Findings, search: &Search) -> Option<String> {
+    let report = match explored(model, search) {
+        Ok(report) => report,
+        Err(panicked) => return Some(panicked),
+    };
+    match &report.verdict {
+        Verdict::Violated(violation) => {
+            // However it was found, it is told by a search without reductions, in the fewest steps.
+            let mut differences = Vec::new();
+            let told = Search { order: Order::Breadth, ..search.clone() };
+            violation_differs(model, found, &told, violation, &mut differences);
+            differences.into_iter().next()
+        }
+        Verdict::Holds if !found.broken.is_empty() => {
+            Some(format!("the verdict is holds, but {:?} break", found.broken))
+        }
+        Verdict::Holds => seen_differs(model, found, search, &report),
+        other => Some(format!("the verdict is {other:?}")),
+    }
+}
+
+/// A declaration of symmetry that is wrong may be harmless; if it is noticed, the verdict names the culprit; in no case
+/// does something hold that does not.
+pub fn wrong_symmetry_misleads(
+    model: &Model,
+    found: &Findings,
+    search: &Search,
+    culprit: &str,
+) -> Option<String> {
+    let report = match explored(model, search) {
+        Ok(report) => report,
+        Err(panicked) => return Some(panicked),
+    };
+    match &report.verdict {
+        Verdict::Unknown(Stopped::Asymmetric(told)) if told.contains(culprit) => None,
+        Verdict::Violated(_) if !found.broken.is_empty() => None,
+        Verdict::Holds if found.broken.is_empty() => None,
+        other => Some(format!("the verdict is {other:?}, but {:?} break because of {culprit}", found.broken)),
+    }
+}
+
+fn seen_differs(model: &Model, found: &Findings, search: &Search, report: &Report) -> Option<String> {
+    let seen = report.seen.as_ref()?;
+    let symmetric = search.reductions.has(Reduction::Symmetry);
+    let all = |vectors: &HashSet<Vec<Value>>| {
+        if symmetric { completed(model, vectors) } else { vectors.clone() }
+    };
+    let Seen { system_states, ends } = seen;
+    let system_states = all(system_states);
+    let mut locals = vec![HashSet::new(); model.processes().len()];
+    for vector in &system_states {
+        locals.iter_mut().zip(vector).for_each(|(seen, local)| {
+            seen.insert(local.clone());
+        });
+    }
+    let wrong = locals.iter().zip(&found.local_states).position(|(seen, expected)| seen != expected);
+    if let Some(process) = wrong {
+        let (seen, expected) = (locals[process].len(), found.local_states[process].len());
+        return Some(format!("{seen} local states of process {process}, not {expected}"));
+    }
+    if !matches!(model.world().channel, Channel::Blocking(_)) {
+        let (ends, expected) = (all(ends), ends_of(found));
+        if ends != expected {
+            return Some(format!("{} ends of runs, not {}", ends.len(), expected.len()));
+        }
+    }
+    if !search.reductions.has(Reduction::Stubborn) && system_states != found.system_states {
+        let (seen, expected) = (system_states.len(), found.system_states.len());
+        return Some(format!("{seen} vectors of local states, not {expected}"));
+    }
+    let orbits = report.orbits.filter(|orbits| *orbits != found.depths.len() as u64);
+    orbits.map(|orbits| format!("orbits of {orbits} states together, not {}", found.depths.len()))
+}
+
+/// The vectors of local states in which nothing can happen any more, if no step panics.
+fn ends_of(found: &Findings) -> HashSet<Vec<Value>> {
+    let moving: HashSet<usize> = found.edges.iter().map(|(from, _)| *from).collect();
+    let ends = found.locals.iter().enumerate().filter(|(at, _)| !moving.contains(at));
+    ends.map(|(_, locals)| locals.clone()).collect()
+}
+
+/// These vectors, and all that permutations of interchangeable processes make of them.
+fn completed(model: &Model, vectors: &HashSet<Vec<Value>>) -> HashSet<Vec<Value>> {
+    let symmetry = model.symmetry();
+    let generators = symmetry.generators();
+    let (mut all, mut waiting) = (vectors.clone(), vectors.iter().cloned().collect::<Vec<_>>());
+    while let Some(vector) = waiting.pop() {
+        for ids in &generators {
+            let mut renamed = vector.clone();
+            for (process, local) in model.ids().zip(&vector) {
+                renamed[ids.of(process).index()] = symmetry.rename_state(local, ids);
+            }
+            if all.insert(renamed.clone()) {
+                waiting.push(renamed);
+            }
+        }
+    }
+    all
+}
