@@ -6,7 +6,7 @@
 //! some stand for others, so what was seen of them is completed by all permutations before it is compared.
 //! Known: of stubborn sets only local states and ends are promised, not their combinations (theorem 2). A channel that
 //! blocks lets processes have steps that cannot be taken, so the ends of runs are not compared there.
-//! Held by: tests/reduction_mutants.rs.
+//! Held by: `tests/reduction_mutants.rs`.
 
 use std::collections::HashSet;
 
@@ -51,7 +51,11 @@ pub fn search_with(which: &[Reduction], model: &Model, seed: u64) -> Search {
         // An engine that never comes to an end should fail, not hang.
         states_max: Some(1_000_000),
         count_orbits: which == [Reduction::Symmetry],
-        reductions: Reductions { split: splits[pick(splits.len())], seeds: starts[pick(starts.len())], ..checked },
+        reductions: Reductions {
+            split: splits[pick(splits.len())],
+            seeds: starts[pick(starts.len())],
+            ..checked
+        },
         look_back: true,
         tuning,
         ..Search::default()
@@ -120,10 +124,8 @@ fn seen_differs(model: &Model, found: &Findings, search: &Search, report: &Repor
     let Seen { system_states, ends } = seen;
     let system_states = all(system_states);
     let mut locals = vec![HashSet::new(); model.processes().len()];
-    for vector in &system_states {
-        locals.iter_mut().zip(vector).for_each(|(seen, local)| {
-            seen.insert(local.clone());
-        });
+    for (process, seen) in locals.iter_mut().enumerate() {
+        seen.extend(system_states.iter().map(|vector| vector[process].clone()));
     }
     let wrong = locals.iter().zip(&found.local_states).position(|(seen, expected)| seen != expected);
     if let Some(process) = wrong {

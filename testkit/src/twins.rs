@@ -258,7 +258,7 @@ impl TwinProtocol {
         }
         let budgets =
             [1 + generator.random.below(if twins == 2 { 3 } else { 2 }), 1 + generator.random.below(2)];
-        let properties = (0..1 + generator.random.below(2)).map(|_| generator.property()).collect();
+        let properties = (0..=generator.random.below(2)).map(|_| generator.property()).collect();
         TwinProtocol { seed, twins, hub, tables: tables.map(Arc::new), budgets, properties, mistake }
     }
 
@@ -290,10 +290,8 @@ impl TwinProtocol {
         if self.hub {
             system = system.role(HUBS, 1, |_| Somebody::<true> { local: hub.0, table: Arc::clone(&hub.1) });
         }
-        system = system.role(TWINS, self.twins, |_| Somebody::<false> {
-            local: twin.0,
-            table: Arc::clone(&twin.1),
-        });
+        system = system
+            .role(TWINS, self.twins, |_| Somebody::<false> { local: twin.0, table: Arc::clone(&twin.1) });
         system = system.symmetric(TWINS).renames::<(Somebody<false>, Somebody<true>)>();
         for (at, (moment, demand)) in self.properties.iter().enumerate() {
             system = system.property(demand.property(&format!("property {at}"), *moment, self.hub));
@@ -405,7 +403,13 @@ impl Generator {
                 _ => When::Always,
             },
             moves: if self.cyclic { self.random.below(3) } else { 1 + self.random.below(2) },
-            hears: *self.random.pick(&[Hears::Nothing, Hears::Nothing, Hears::Count, Hears::Kinds, Hears::Forget]),
+            hears: *self.random.pick(&[
+                Hears::Nothing,
+                Hears::Nothing,
+                Hears::Count,
+                Hears::Kinds,
+                Hears::Forget,
+            ]),
             meets: match self.random.below(8) {
                 0..2 if single => Meets::Sender,
                 2 if single => Meets::Subject,
@@ -428,13 +432,18 @@ impl Generator {
                     0..2 => To::Friend,
                     2..5 => To::Senders,
                     5 => To::Subject,
-                    6..9 => To::Twins,
                     9..11 if self.hub => To::Hub,
-                    9 => To::Twins,
+                    6..10 => To::Twins,
                     _ => To::Me,
                 },
                 kind: self.random.below(self.kinds),
-                about: *self.random.pick(&[About::Nobody, About::Nobody, About::Me, About::Friend, About::Sender]),
+                about: *self.random.pick(&[
+                    About::Nobody,
+                    About::Nobody,
+                    About::Me,
+                    About::Friend,
+                    About::Sender,
+                ]),
             })
             .collect()
     }
@@ -579,7 +588,9 @@ impl Rule {
             Some(Mistake::KnowsTheLast) if local.friend == twins.last().copied() => local.place = PLACES - 1,
             Some(Mistake::SendsToFirst) if paid > 0 => {
                 paid -= 1;
-                first.into_iter().for_each(|first| out.send(first, Word { kind: 0, about: None }));
+                if let Some(first) = first {
+                    out.send(first, Word { kind: 0, about: None });
+                }
             }
             _ => {}
         }
@@ -604,7 +615,9 @@ impl Rule {
             };
             paid = paid.saturating_sub(receivers.len());
             local.budget = left;
-            receivers.into_iter().for_each(|to| out.send(to, Word { kind: send.kind, about }));
+            for to in receivers {
+                out.send(to, Word { kind: send.kind, about });
+            }
         }
     }
 }

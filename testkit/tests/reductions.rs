@@ -51,11 +51,7 @@ fn usual_seeds() -> bool {
 
 /// Compares every protocol of these seeds, or of those that the environment names.
 #[track_caller]
-fn go_through(
-    test: &str,
-    usual: Range<u64>,
-    compare: impl Fn(u64) -> Option<Compared>,
-) -> Vec<Compared> {
+fn go_through(test: &str, usual: Range<u64>, compare: impl Fn(u64) -> Option<Compared>) -> Vec<Compared> {
     let range = match one_seed() {
         Some(seed) => seed..seed + 1,
         None if usual_seeds() => usual,
@@ -221,7 +217,11 @@ fn is_not_misled(test: &str, mistakes: &[Mistake]) {
         };
         let compared = go_through(test, 0..150, compare);
         println!("{mistake:?}: {} compared, {} asymmetric", compared.len(), harmful.get());
-        assert!(!usual_seeds() || harmful.get() >= 15, "{mistake:?} does something in {} only", harmful.get());
+        assert!(
+            !usual_seeds() || harmful.get() >= 15,
+            "{mistake:?} does something in {} only",
+            harmful.get()
+        );
     }
 }
 

@@ -30,6 +30,7 @@ fn row(name: &'static str, figures: Figures, result: &'static str, here: &'stati
 }
 
 /// The six rows of a group: each model without symmetry reduction and with it.
+#[expect(clippy::large_types_passed_by_value, reason = "called once a group, with a literal")]
 fn rows(result: &'static str, models: [(Figures, Figures, [&'static str; 2]); 3]) -> Vec<Row> {
     let names = [("M-MP", "M-MP symm."), ("MP", "MP symm."), ("M", "M symm.")];
     let mut rows = Vec::new();

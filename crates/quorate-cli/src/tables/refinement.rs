@@ -102,6 +102,7 @@ pub(super) fn table() -> Table {
     }
 }
 
+#[expect(clippy::too_many_lines, reason = "it is a table")]
 fn groups() -> Vec<Group> {
     vec![
         group(

@@ -121,11 +121,17 @@ fn explore_once<'r, 'm>(
         return (run, ended);
     }
     let Run { kernel, coverage, .. } = run;
+    let mut stopped = None;
     kernel.split_anew(4 * coverage.depth + 16, &mut |bytes| {
-        let coverage = Coverage { bytes, ..coverage };
-        search.bytes_max.is_some_and(|limit| bytes >= limit) || watch.round(&coverage).is_some()
+        stopped = watch.round(&Coverage { bytes, ..coverage });
+        search.bytes_max.is_some_and(|limit| bytes >= limit) || stopped.is_some()
     });
     let mut run = Run::new(kernel, search.clone(), recording);
+    if let Some(stopped) = stopped {
+        // What was seen before the search could start again has been seen.
+        run.coverage = coverage;
+        return (run, Ended::Stopped(stopped));
+    }
     let ended = run.search(watch);
     (run, ended)
 }

@@ -573,7 +573,7 @@ impl<'m> Kernel<'m> {
             }
             return None;
         }
-        let chosen = self.views.violating(self.model, vector, &mut self.components, &mut tools)?;
+        let chosen = Views::violating(self.model, vector, &mut self.components, &mut tools)?;
         for (end, configuration) in ends.iter_mut().zip(chosen) {
             end.configuration = configuration;
         }

@@ -304,7 +304,7 @@ impl ProcessGraph {
                         }
                         LocalStep::Done { local, sends, choices } => {
                             let step = ConfigurationStep { choices: choices.clone(), ..step };
-                            self.endings(from, *local, past, inbox, *sends, step, tools, steps);
+                            self.endings(from, *local, past, inbox, *sends, &step, tools, steps);
                         }
                     }
                 }
@@ -333,7 +333,7 @@ impl ProcessGraph {
         past: Past,
         inbox: &Inbox<Entry>,
         sends: SendsId,
-        step: ConfigurationStep,
+        step: &ConfigurationStep,
         tools: &mut Tools<'_, '_>,
         steps: &mut Vec<ConfigurationStep>,
     ) {
@@ -353,7 +353,7 @@ impl ProcessGraph {
             if self.leaves_out_idle_steps
                 && local == from
                 && sent == super::NOTHING
-                && positions.len() > 0
+                && !positions.is_empty()
                 && kind == StepKind::Transition
             {
                 continue;
@@ -363,7 +363,8 @@ impl ProcessGraph {
                 let next = self.configuration(local, past, inbox, tools.model.world().channel);
                 let (consumed, choices) = (step.consumed.clone(), step.choices.clone());
                 let leads = Some((next, outside));
-                steps.push(ConfigurationStep { kind, consumed, choices, sent, leads, ..step });
+                let transition = step.transition;
+                steps.push(ConfigurationStep { kind, transition, consumed, choices, sent, leads });
             }
         }
     }

@@ -120,7 +120,9 @@ impl Kernel<'_> {
                 who
             }
             Move::Still(processes) => {
-                processes.iter().for_each(|at| turns[*at].push(Turn::Stilled));
+                for at in processes {
+                    turns[*at].push(Turn::Stilled);
+                }
                 processes.clone()
             }
         }
@@ -154,7 +156,9 @@ impl Kernel<'_> {
                 layer = before;
             }
         }
-        telling.iter_mut().for_each(|steps| steps.reverse());
+        for steps in &mut telling {
+            steps.reverse();
+        }
         Some(telling)
     }
 }

@@ -60,6 +60,7 @@ pub(super) struct Choice {
 }
 
 /// What matters of a state of a component.
+#[expect(clippy::struct_excessive_bools, reason = "each says something else of the state")]
 struct Traits {
     steps: usize,
     emits: bool,

@@ -83,7 +83,9 @@ impl Symmetry {
         let mut group_of = vec![None; processes];
         for (at, group) in groups.iter().enumerate() {
             first_swap.push(swaps.len());
-            group.iter().for_each(|member| group_of[*member] = Some(at));
+            for member in group {
+                group_of[*member] = Some(at);
+            }
             for (pair, ids) in group.windows(2).zip(&mut generators) {
                 let (images, configurations) = (vec![Vec::new(); processes], HashMap::new());
                 swaps.push(Swap { one: pair[0], other: pair[1], ids, images, configurations });
@@ -113,11 +115,11 @@ impl Symmetry {
             let equal = (0..group.len() - 1).filter(|at| keys[*at] == keys[at + 1]);
             ties.extend(equal.map(|at| &self.swaps[first + at]));
         }
-        self.orbit(vector, &ties)?.into_iter().next()
+        Self::orbit(vector, &ties)?.into_iter().next()
     }
 
     /// Every vector that these swaps make of one.
-    fn orbit(&self, vector: Vec<u32>, swaps: &[&Swap]) -> Option<BTreeSet<Vec<u32>>> {
+    fn orbit(vector: Vec<u32>, swaps: &[&Swap]) -> Option<BTreeSet<Vec<u32>>> {
         let (mut orbit, mut waiting) = (BTreeSet::from([vector.clone()]), vec![vector]);
         while let Some(vector) = waiting.pop() {
             for swap in swaps {
@@ -134,7 +136,7 @@ impl Symmetry {
     /// How many vectors permutations make of one.
     pub(super) fn orbit_size(&self, vector: Vec<u32>) -> Option<u64> {
         let swaps: Vec<&Swap> = self.swaps.iter().collect();
-        self.orbit(vector, &swaps).map(|orbit| orbit.len() as u64)
+        Self::orbit(vector, &swaps).map(|orbit| orbit.len() as u64)
     }
 
     /// What a vector says of a member, whatever the members are called.
@@ -328,6 +330,9 @@ pub(super) fn saturate(components: &mut [Component], tools: &mut Tools<'_, '_>) 
     }
 }
 
+/// A local state, and what is sent to whom.
+type Done = (Value, Vec<(ProcessId, Value)>);
+
 /// Does a local step do the same when processes are exchanged? Says how it does not, if so.
 pub(super) fn difference(
     model: &Model,
@@ -346,7 +351,7 @@ pub(super) fn difference(
     };
     // What is sent, as a bag, and what is left; choices may be offered in another order.
     let count = |outcomes: Vec<Result<Outcome, Panicked>>, ids: &Renaming| {
-        let mut seen: Vec<Option<(Value, Vec<(ProcessId, Value)>)>> = outcomes
+        let mut seen: Vec<Option<Done>> = outcomes
             .into_iter()
             .map(|outcome| {
                 let outcome = symmetry.rename_outcome(&outcome.ok()?, ids);
@@ -357,7 +362,7 @@ pub(super) fn difference(
             })
             .collect();
         seen.sort_by_key(|outcome| {
-            let hash = |(state, sends): &(Value, Vec<(ProcessId, Value)>)| {
+            let hash = |(state, sends): &Done| {
                 let sends: Vec<(usize, u64)> =
                     sends.iter().map(|(to, body)| (to.index(), body.content_hash())).collect();
                 (state.content_hash(), sends)

@@ -234,7 +234,6 @@ impl Views {
 
     /// Of a vector of states that violates a property, a configuration for each component that shows it.
     pub(super) fn violating(
-        &mut self,
         model: &Model,
         vector: &[u32],
         components: &mut [Component],
@@ -275,14 +274,12 @@ impl Views {
             }
         }
         let mut chosen: Vec<ConfigurationId> = all.iter().map(|members| members[0]).collect();
-        let monitors = model.monitors().iter().enumerate();
-        let (at, broken) = monitors
-            .filter_map(|(monitor, automaton)| {
-                let at = model.processes().len() + monitor;
-                let broken = all[at].iter().find(|member| !automaton.holds(local(at, **member)));
-                broken.map(|member| (at, *member))
-            })
-            .next()?;
+        let mut monitors = model.monitors().iter().enumerate();
+        let (at, broken) = monitors.find_map(|(monitor, automaton)| {
+            let at = model.processes().len() + monitor;
+            let broken = all[at].iter().find(|member| !automaton.holds(local(at, **member)));
+            broken.map(|member| (at, *member))
+        })?;
         chosen[at] = broken;
         Some(chosen)
     }

@@ -25,8 +25,8 @@ fn asked(text: &str) -> Result<Asked, String> {
     let named = |name: &str| Reduction::ALL.into_iter().find(|reduction| reduction.name() == name);
     let these: Option<Vec<Reduction>> = text.split(',').map(|name| named(name.trim())).collect();
     these.map(Asked::These).ok_or_else(|| {
-        let names: Vec<&str> = Reduction::ALL.iter().map(|reduction| reduction.name()).collect();
-        format!("expected none, auto, or some of {} with commas between", names.join(", "))
+        let all: Vec<&str> = Reduction::ALL.iter().map(|reduction| reduction.name()).collect();
+        format!("expected none, auto, or some of {} with commas between", all.join(", "))
     })
 }
 

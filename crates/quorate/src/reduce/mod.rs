@@ -44,7 +44,7 @@ impl Reduction {
         let delivered_in_steps = delivery != Delivery::AtOnce;
         let channels = |reason: &str| Some(format!("with {channel} channels {reason}"));
         match self {
-            Reduction::Inert if delivered_in_steps => {
+            Reduction::Inert | Reduction::Stubborn if delivered_in_steps => {
                 Some("it needs messages that are delivered at once: --model m".to_string())
             }
             Reduction::Inert if world::at_end(model).is_some() => {
@@ -57,9 +57,6 @@ impl Reduction {
                 Channel::Bag | Channel::Set | Channel::Duplicating => None,
                 _ => channels("a message that makes no difference still keeps others waiting"),
             },
-            Reduction::Stubborn if delivered_in_steps => {
-                Some("it needs messages that are delivered at once: --model m".to_string())
-            }
             Reduction::Stubborn if !channel.commutes() => {
                 channels("steps of different processes do not commute")
             }

@@ -134,10 +134,10 @@ impl<T: Letter + Ord> Inbox<T> {
         for letters in [&mut self.travelling, &mut self.waiting] {
             match channel {
                 Channel::Bag | Channel::Set | Channel::Duplicating | Channel::Blocking(_) => {
-                    letters.sort_unstable()
+                    letters.sort_unstable();
                 }
                 Channel::Fifo | Channel::LossyFifo | Channel::Overwriting(_) => {
-                    letters.sort_by_key(Letter::from)
+                    letters.sort_by_key(Letter::from);
                 }
                 Channel::Mailbox | Channel::LossyMailbox => {}
             }

@@ -379,7 +379,7 @@ impl World {
 /// A property that looks at the end of runs.
 pub(crate) fn at_end(model: &Model) -> Option<&str> {
     let property = model.properties().iter().find(|property| property.moment() == Moment::AtEnd);
-    property.map(|property| property.name())
+    property.map(crate::property::Property::name)
 }
 
 fn role_members<'m>(model: &'m Model, role: &str) -> Result<&'m [ProcessId], WorldError> {
