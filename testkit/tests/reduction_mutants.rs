@@ -1,0 +1,65 @@
+//! The comparison of reductions.rs can fail: a reduction without one of the parts that make it right disagrees with the
+//! naive checker, on the same protocols and by the same comparison.
+
+use quorate::engine::{Mutant, Search, Tuning};
+use quorate::protocol::Model;
+use quorate::reduce::Reduction;
+use quorate_testkit::naive::search;
+use quorate_testkit::random::RandomProtocol;
+use quorate_testkit::reductions::{difference, search_with};
+use quorate_testkit::twins::TwinProtocol;
+
+/// On how many protocols a mistake must be noticed.
+const NOTICED_MIN: usize = 3;
+/// Protocols with more states are skipped.
+const STATES_MAX: usize = 1_000;
+
+/// A search without this part, with these reductions, is noticed on some of the first protocols of a family.
+#[track_caller]
+fn noticed(mutant: Mutant, which: &[Reduction], family: fn(u64) -> [Model; 2], seeds_max: u64) {
+    let differs = |seed: &u64| {
+        family(*seed).iter().any(|model| {
+            let Some(found) = search(model, STATES_MAX) else { return false };
+            let right = search_with(which, model, *seed);
+            let tuning = Tuning { mutant: Some(mutant), ..right.tuning };
+            difference(model, &found, &Search { tuning, ..right }).is_some()
+        })
+    };
+    let noticed: Vec<u64> = (0..seeds_max).filter(differs).take(NOTICED_MIN).collect();
+    assert_eq!(noticed.len(), NOTICED_MIN, "{mutant:?} is noticed by seeds {noticed:?} only");
+}
+
+fn plain(seed: u64) -> [Model; 2] {
+    let protocol = RandomProtocol::new(seed);
+    [protocol.model(), protocol.without_properties().model()]
+}
+
+fn twins(seed: u64) -> [Model; 2] {
+    let protocol = TwinProtocol::new(seed);
+    [protocol.model(), protocol.without_properties().model()]
+}
+
+#[test]
+fn nobody_is_waited_for() {
+    noticed(Mutant::NoEnabling, &[Reduction::Stubborn], plain, 200);
+}
+
+#[test]
+fn what_properties_see_does_not_matter() {
+    noticed(Mutant::NoVisibility, &[Reduction::Stubborn], plain, 1_500);
+}
+
+#[test]
+fn what_goes_on_for_ever_does_not_matter() {
+    noticed(Mutant::NoProviso, &[Reduction::Stubborn], plain, 500);
+}
+
+#[test]
+fn whoever_may_send_does() {
+    noticed(Mutant::NoQuiescence, &[Reduction::Stubborn, Reduction::Beliefs], plain, 500);
+}
+
+#[test]
+fn representatives_are_all_there_is() {
+    noticed(Mutant::NoSaturation, &[Reduction::Stubborn, Reduction::Symmetry], twins, 800);
+}
