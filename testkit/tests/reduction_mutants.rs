@@ -7,7 +7,6 @@ use quorate::reduce::Reduction;
 use quorate_testkit::naive::search;
 use quorate_testkit::random::RandomProtocol;
 use quorate_testkit::reductions::{difference, search_with};
-use quorate_testkit::twins::TwinProtocol;
 
 /// On how many protocols a mistake must be noticed.
 const NOTICED_MIN: usize = 3;
@@ -34,11 +33,6 @@ fn plain(seed: u64) -> [Model; 2] {
     [protocol.model(), protocol.without_properties().model()]
 }
 
-fn twins(seed: u64) -> [Model; 2] {
-    let protocol = TwinProtocol::new(seed);
-    [protocol.model(), protocol.without_properties().model()]
-}
-
 #[test]
 fn nobody_is_waited_for() {
     noticed(Mutant::NoEnabling, &[Reduction::Stubborn], plain, 200);
@@ -57,9 +51,4 @@ fn what_goes_on_for_ever_does_not_matter() {
 #[test]
 fn whoever_may_send_does() {
     noticed(Mutant::NoQuiescence, &[Reduction::Stubborn, Reduction::Beliefs], plain, 500);
-}
-
-#[test]
-fn representatives_are_all_there_is() {
-    noticed(Mutant::NoSaturation, &[Reduction::Stubborn, Reduction::Symmetry], twins, 800);
 }
