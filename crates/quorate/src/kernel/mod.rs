@@ -18,6 +18,7 @@ mod local;
 mod mail;
 mod process;
 mod purity;
+mod quorums;
 mod sleep;
 mod split;
 mod stable;
