@@ -5,7 +5,7 @@
 //! process: it reads and writes its own configuration only, so the kernel needs no other kind of step. A message
 //! that is on its way is kept by its receiver; budgets are per process.
 //!
-//! Invariant: [`Inbox`] is the definition of a channel, for the kernel and for replay; the naive checker of the
+//! Invariant: `Inbox` is the definition of a channel, for the kernel and for replay; the naive checker of the
 //! tests has its own.
 //! Held by: testkit/tests/worlds.rs, crates/quorate/tests/worlds.rs.
 
