@@ -152,7 +152,7 @@ fn a_property_that_panics_is_broken() {
 
 #[test]
 fn limits_end_in_unknown_with_what_was_covered() {
-    let check = || quorate::check(system(6, Counter::tell));
+    let check = || quorate::check(system(6, Counter::tell)).unreduced();
     let all = check().run().unwrap();
     assert!(matches!(all.verdict, Verdict::Holds));
     let stopped = |report: quorate::Report| match report.verdict {

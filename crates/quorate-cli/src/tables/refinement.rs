@@ -15,7 +15,7 @@ use super::{NOT_ABSOLUTE, ended, over};
 
 const UNSPLIT: &str = "quorum, unsplit";
 
-/// How the rows of a group are called, in the order of [`ways!`].
+/// How the rows of a group are called, in the order of `ways!`.
 const NAMES: [&str; 12] = [
     "no quorum, unreduced",
     "no quorum, unsplit",

@@ -430,7 +430,7 @@ mod tests {
             source: "nowhere",
             notes: Vec::new(),
             figures: vec!["states"],
-            options: "--threads 1",
+            options: "--reduce none --threads 1",
             groups: vec![Group { name: "counting", verdict: Expected::Holds, rows }],
         }
     }
@@ -487,7 +487,7 @@ mod tests {
             assert_eq!((&two["published"]["ratio"], &two["here"]["ratio"]), (&4.0.into(), &10.0.into()));
             assert_eq!(
                 (&two["check"], &two["agrees"]),
-                (&"counter --counters 2 --threads 1".into(), &true.into())
+                (&"counter --counters 2 --reduce none --threads 1".into(), &true.into())
             );
             assert_eq!((&limited["here"]["ratio"], &limited["agrees"]), (&Value::Null, &Value::Null));
             assert_eq!((&wrong["here"]["result"], &wrong["agrees"]), (&"violated".into(), &false.into()));
