@@ -11,7 +11,8 @@ use program::{command, run};
 use serde_json::Value;
 
 /// An instance that takes far longer than any test waits for.
-const LONG: [&str; 7] = ["check", "paxos", "--proposers", "5", "--threads", "1", "--json"];
+const LONG: [&str; 9] =
+    ["check", "paxos", "--proposers", "5", "--reduce", "none", "--threads", "1", "--json"];
 
 /// Starts a long search and waits for its first line of progress: from then on it heeds interrupts.
 fn start() -> (Child, BufReader<std::process::ChildStderr>, String) {
