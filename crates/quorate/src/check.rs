@@ -2,7 +2,7 @@
 
 use std::time::{Duration, Instant};
 
-use crate::engine::{Order, Search, Visited, Watch, explore};
+use crate::engine::{self, Engine, Order, Search, Visited, Watch};
 use crate::protocol::{Message, Model, System, SystemError};
 use crate::reduce::{Reduction, Reductions};
 use crate::verdict::{Coverage, Report, Stopped, Violation};
@@ -52,6 +52,12 @@ impl Check {
     /// Uses these reductions and no others.
     pub fn reductions(mut self, reductions: &[Reduction]) -> Self {
         self.reduce = Reduce::These(reductions.to_vec());
+        self
+    }
+
+    /// With which engine; global states with reductions unless told.
+    pub fn engine(mut self, engine: Engine) -> Self {
+        self.search.engine = engine;
         self
     }
 
@@ -107,7 +113,7 @@ impl Check {
             Reduce::Nothing => Reductions::default(),
             Reduce::These(which) => Reductions::checked(which, &model).map_err(SystemError::Reduction)?,
         };
-        Ok(explore(&model, &Search { reductions, ..self.search }, &mut watch))
+        Ok(engine::search(&model, &Search { reductions, ..self.search }, &mut watch))
     }
 
     /// Runs it, and panics with the diagram of the counterexample if there is one.

@@ -10,8 +10,36 @@ mod visited;
 pub use explore::explore;
 pub(crate) use explore::explore_and_read;
 
+use crate::protocol::Model;
 use crate::reduce::Reductions;
-use crate::verdict::{Coverage, Stopped};
+use crate::verdict::{Coverage, Report, Stopped};
+
+/// Which engine searches.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub enum Engine {
+    /// Global states, with reductions.
+    #[default]
+    Explore,
+}
+
+impl Engine {
+    /// All of them.
+    pub const ALL: [Engine; 1] = [Engine::Explore];
+
+    /// What it is called.
+    pub fn name(self) -> &'static str {
+        match self {
+            Engine::Explore => "explore",
+        }
+    }
+}
+
+/// Searches a model with the engine that is asked for.
+pub fn search(model: &Model, search: &Search, watch: &mut dyn Watch) -> Report {
+    match search.engine {
+        Engine::Explore => explore(model, search, watch),
+    }
+}
 
 /// In which order states are expanded.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
@@ -37,6 +65,8 @@ pub enum Visited {
 /// How to search.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Search {
+    /// With which engine.
+    pub engine: Engine,
     /// In which order.
     pub order: Order,
     /// How visited states are remembered.
@@ -122,6 +152,7 @@ impl Default for Tuning {
 impl Default for Search {
     fn default() -> Self {
         Search {
+            engine: Engine::default(),
             order: Order::default(),
             visited: Visited::default(),
             threads: std::thread::available_parallelism().map_or(1, usize::from),

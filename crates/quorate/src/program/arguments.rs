@@ -6,6 +6,7 @@ use clap::{Arg, ArgAction, Command, value_parser};
 
 use super::failure::Failure;
 use super::{reductions, units, world};
+use crate::engine::Engine;
 use crate::protocol::{Domain, Parameter, Protocol};
 
 /// More threads than this are surely a slip of the finger.
@@ -195,8 +196,8 @@ fn search_options() -> Vec<Arg> {
     let args = [
         Arg::new("engine")
             .value_name("ENGINE")
-            .value_parser(["explore"])
-            .default_value("explore")
+            .value_parser(PossibleValuesParser::new(Engine::ALL.map(Engine::name)))
+            .default_value(Engine::default().name())
             .help("Which engine searches"),
         Arg::new("order")
             .value_name("ORDER")

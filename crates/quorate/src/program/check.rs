@@ -10,7 +10,7 @@ use super::output::{self, AnswerFile};
 use super::progress::{Limits, Progress, heed_interrupts};
 use super::units::grouped;
 use super::{memory, reductions, text, world};
-use crate::engine::{Order, Search, Visited, explore};
+use crate::engine::{self, Engine, Order, Search, Visited};
 use crate::protocol::{Arguments, Model, Protocol};
 use crate::reduce::Refused;
 use crate::verdict::{Report, Verdict, svg};
@@ -81,7 +81,7 @@ impl<'p> Job<'p> {
     /// Searches; says how long it took.
     pub(super) fn run(&self) -> (Report, Duration) {
         let mut progress = Progress::new(self.limits);
-        let report = explore(&self.model, &self.search, &mut progress);
+        let report = engine::search(&self.model, &self.search, &mut progress);
         (report, progress.elapsed())
     }
 
@@ -116,7 +116,9 @@ fn arguments(protocol: &Protocol, matches: &ArgMatches) -> Result<Arguments, Fai
 
 fn search(matches: &ArgMatches) -> Search {
     let word = |name: &str| matches.get_one::<String>(name).map(String::as_str);
+    let engine = Engine::ALL.into_iter().find(|engine| Some(engine.name()) == word("engine"));
     Search {
+        engine: engine.unwrap_or_default(),
         order: if word("order") == Some("depth") { Order::Depth } else { Order::Breadth },
         visited: if word("visited") == Some("fingerprint") { Visited::Fingerprint } else { Visited::Exact },
         count_system_states: matches.get_flag("count-system-states"),

@@ -301,7 +301,7 @@ impl Answer {
         let coverage = &report.coverage;
         Answer {
             story,
-            engine: "explore",
+            engine: search.engine.name(),
             order: match search.order {
                 Order::Breadth => "breadth",
                 Order::Depth => "depth",
