@@ -80,6 +80,10 @@ pub(crate) fn explore_and_read<T>(
         (None, Ended::Exhausted) if missed > 0.0 => Verdict::HoldsWithin(format!(
             "states are known by their fingerprints; some state was missed with a probability of {missed:.1e}"
         )),
+        (None, Ended::Exhausted) if kernel.lost_copies() => Verdict::HoldsWithin(format!(
+            "of equal messages that wait for a process, at most {} besides the first are kept",
+            search.duplicates_max.unwrap_or_default()
+        )),
         (None, Ended::Exhausted) => Verdict::Holds,
     };
     let properties = model.property_names().map(str::to_string).collect();
@@ -98,6 +102,7 @@ pub(crate) fn explore_and_read<T>(
         rounds,
         threads,
         missed_probability,
+        local: None,
     };
     (report, read(&kernel))
 }
@@ -279,9 +284,6 @@ fn path(mut parents: Vec<(State, State)>, to: State) -> Vec<State> {
     path
 }
 
-/// How many states a search without reductions may take to tell a violation in fewer steps.
-const RETELLING_STATES: u64 = 1_000_000;
-
 /// The verdict for a violation that was found. A reduced search may have found it on a detour, or be unable to tell
 /// how it happens: then a search without reductions tells it, in the fewest steps, if that does not take long.
 fn told_violation(
@@ -301,7 +303,7 @@ fn told_violation(
         order: Order::Breadth,
         visited: Visited::Exact,
         reductions: Reductions::default(),
-        states_max: told.is_some().then_some(RETELLING_STATES),
+        states_max: told.is_some().then_some(search.tuning.retelling_states),
         bytes_max: None,
         count_system_states: false,
         look_back: false,

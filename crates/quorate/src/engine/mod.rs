@@ -4,12 +4,18 @@
 
 mod explore;
 mod frontier;
+mod local;
 mod round;
 mod visited;
 
 pub use explore::explore;
 pub(crate) use explore::explore_and_read;
+pub use local::local;
 
+use std::sync::Arc;
+
+use crate::kernel::Within;
+pub use crate::kernel::{Classes, ClosureSize};
 use crate::protocol::Model;
 use crate::reduce::Reductions;
 use crate::verdict::{Coverage, Report, Stopped};
@@ -20,16 +26,19 @@ pub enum Engine {
     /// Global states, with reductions.
     #[default]
     Explore,
+    /// Local states first: what no combination of them can break, no run breaks.
+    Local,
 }
 
 impl Engine {
     /// All of them.
-    pub const ALL: [Engine; 1] = [Engine::Explore];
+    pub const ALL: [Engine; 2] = [Engine::Explore, Engine::Local];
 
     /// What it is called.
     pub fn name(self) -> &'static str {
         match self {
             Engine::Explore => "explore",
+            Engine::Local => "local",
         }
     }
 }
@@ -38,6 +47,7 @@ impl Engine {
 pub fn search(model: &Model, search: &Search, watch: &mut dyn Watch) -> Report {
     match search.engine {
         Engine::Explore => explore(model, search, watch),
+        Engine::Local => local(model, search, watch),
     }
 }
 
@@ -85,6 +95,16 @@ pub struct Search {
     pub count_orbits: bool,
     /// How to search less.
     pub reductions: Reductions,
+    /// Of equal messages that wait for a process, at most so many besides the first: more are lost. What holds then
+    /// holds within this limit, if it was reached.
+    pub duplicates_max: Option<u32>,
+    /// For the engine `local`: what tells local states apart.
+    pub classes: Classes,
+    /// For the engine `local`: at most so many steps of each process by itself, from one on, round by round.
+    pub local_events_max: Option<u32>,
+    /// The local states in which the processes stay; whatever else they could do is left out.
+    #[doc(hidden)]
+    pub within: Option<Arc<Within>>,
     /// Tell what the visited states are made of: for tests, which compare it with what there is.
     #[doc(hidden)]
     pub look_back: bool,
@@ -105,6 +125,10 @@ pub struct Tuning {
     pub first_states: u64,
     /// Which processes sleep.
     pub sleep: Sleep,
+    /// How many states a search without reductions may take to tell a violation in fewer steps.
+    pub retelling_states: u64,
+    /// How many nodes the local closure of a process may have before it is followed more closely.
+    pub closure_max: usize,
     /// What a reduction leaves out, to show that the tests notice.
     pub mutant: Option<Mutant>,
 }
@@ -144,6 +168,8 @@ impl Default for Tuning {
             narrow_max: visited::NARROW_MAX,
             first_states: 20_000,
             sleep: Sleep::Untouched,
+            retelling_states: 1_000_000,
+            closure_max: 20_000,
             mutant: None,
         }
     }
@@ -162,6 +188,10 @@ impl Default for Search {
             count_system_states: false,
             count_orbits: false,
             reductions: Reductions::default(),
+            duplicates_max: None,
+            classes: Classes::default(),
+            local_events_max: None,
+            within: None,
             look_back: false,
             tuning: Tuning::default(),
         }
