@@ -18,8 +18,7 @@ const ZOO_STATES_MAX: usize = 200_000;
 
 /// Sizes so small that a small protocol is searched as a large one: shared between threads, in wide slots,
 /// started again with the system split anew.
-const SMALL: Tuning =
-    Tuning { chunk: 2, narrow_max: 0, first_states: 30, sleep: Sleep::Untouched, mutant: None };
+const SMALL: Tuning = Tuning { chunk: 2, narrow_max: 0, first_states: 30, ..Tuning::DEFAULT };
 
 /// Searches which differ in the number of threads only must say the same.
 fn searches() -> Vec<Vec<Search>> {
