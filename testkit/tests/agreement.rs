@@ -4,7 +4,7 @@
 use std::hash::{Hash, Hasher};
 
 use quorate::engine::{Order, Search, Sleep, Tuning, Visited};
-use quorate::protocol::Model;
+use quorate::protocol::{Bug, Model};
 use quorate::verdict::Coverage;
 use quorate::world::World;
 use quorate::{Report, Role, RoleName, System, Transitions, majority_of, observe};
@@ -147,8 +147,10 @@ fn one_seed_in_detail() {
 #[test]
 fn the_zoo_and_its_bugs() {
     for protocol in quorate_zoo::protocols() {
-        // The naive checker knows no worlds, and in its own a bug has more states than it could visit.
-        let bugs = protocol.bugs().iter().filter(|bug| bug.world == World::default());
+        // The naive checker knows no worlds, and in its own, or with its own parameters, a bug has more states than
+        // it could visit.
+        let plain = |bug: &&Bug| bug.world == World::default() && bug.parameters.is_empty();
+        let bugs = protocol.bugs().iter().filter(plain);
         let bugs = bugs.map(|bug| Some(bug.name));
         for bug in std::iter::once(None).chain(bugs) {
             let arguments = protocol.arguments([], bug).unwrap();
