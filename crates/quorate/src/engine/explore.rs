@@ -336,7 +336,7 @@ fn violated(model: &Model, search: &Search, mut schedule: Schedule) -> Verdict {
         schedule = minimise(model, schedule, &broken);
         (trace, _) = confirm(&schedule);
     }
-    if model.world().channel.commutes() {
+    if model.world().channel.commutes() && model.start().is_none() {
         schedule = follow_causes(&schedule, &trace);
     }
     let (trace, broken) = confirm(&schedule);
