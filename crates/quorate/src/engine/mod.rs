@@ -2,6 +2,7 @@
 //!
 //! Invariant: engines read no clock and print nothing. Limits and progress go through a [`Watch`].
 
+mod bounded;
 mod explore;
 mod frontier;
 mod round;
@@ -20,17 +21,25 @@ pub enum Engine {
     /// Global states, with reductions.
     #[default]
     Explore,
+    /// Global states, newest first up to a depth: the baseline of the paper on local model checking.
+    BoundedDepth,
 }
 
 impl Engine {
     /// All of them.
-    pub const ALL: [Engine; 1] = [Engine::Explore];
+    pub const ALL: [Engine; 2] = [Engine::Explore, Engine::BoundedDepth];
 
     /// What it is called.
     pub fn name(self) -> &'static str {
         match self {
             Engine::Explore => "explore",
+            Engine::BoundedDepth => "b-dfs",
         }
+    }
+
+    /// Does it know reductions, orders and ways to remember states? Others have their own.
+    pub fn explores(self) -> bool {
+        self == Engine::Explore
     }
 }
 
@@ -38,6 +47,7 @@ impl Engine {
 pub fn search(model: &Model, search: &Search, watch: &mut dyn Watch) -> Report {
     match search.engine {
         Engine::Explore => explore(model, search, watch),
+        Engine::BoundedDepth => bounded::bounded_depth(model, search, watch),
     }
 }
 
@@ -105,11 +115,11 @@ pub struct Tuning {
     pub first_states: u64,
     /// Which processes sleep.
     pub sleep: Sleep,
-    /// What a reduction leaves out, to show that the tests notice.
+    /// What is left out, to show that the tests notice.
     pub mutant: Option<Mutant>,
 }
 
-/// A part without which a reduction is wrong.
+/// A part without which a reduction, or an engine, is wrong.
 #[doc(hidden)]
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Mutant {
@@ -123,6 +133,8 @@ pub enum Mutant {
     NoQuiescence,
     /// With symmetry, reductions rest on the steps of representatives only.
     NoSaturation,
+    /// Bounded search does not expand a state again that it meets on a shorter way.
+    NoSecondLook,
 }
 
 /// Which processes sleep in a state that was found by a step of another.

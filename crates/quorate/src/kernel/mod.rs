@@ -43,6 +43,7 @@ pub(crate) use sleep::{AWAKE, RuleId};
 use split::{Dice, Split};
 use stubborn::{Choice, Needs, Stubborn};
 use symmetry::Symmetry;
+pub(crate) use table::FoldHasher;
 use table::Interner;
 use tree::{BLOCKED, Half, Tree};
 pub(crate) use views::Judgement;

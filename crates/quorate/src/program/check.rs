@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use clap::ArgMatches;
+use clap::parser::ValueSource;
 
 use super::failure::Failure;
 use super::json::{Answer, Story};
@@ -63,7 +64,7 @@ impl<'p> Job<'p> {
         let (arguments, model) = instance(protocol, matches)?;
         let mut search = search(matches);
         let refused;
-        (search.reductions, refused) = reductions::chosen(&model, matches, search.count_system_states)?;
+        (search.reductions, refused) = reductions::chosen(&model, matches, &search)?;
         if search.order == Order::Depth && search.depth_max.is_some() {
             // Depth-first search may meet a state at the limit that a shorter way leads to.
             return Err(Failure::Usage("--depth-max goes with --order breadth only".to_string()));
@@ -73,6 +74,12 @@ impl<'p> Job<'p> {
                 "--count-system-states needs the states, which fingerprints forget: expected --visited exact"
                     .to_string(),
             ));
+        }
+        for option in ["order", "visited"] {
+            let given = matches.value_source(option) == Some(ValueSource::CommandLine);
+            if given && !search.engine.explores() {
+                return Err(Failure::Usage(format!("--{option} goes with --engine explore only")));
+            }
         }
         let limits = limits(&search, matches);
         Ok(Job { protocol, arguments, model, search, refused, limits })
