@@ -13,7 +13,7 @@ use std::collections::HashMap;
 use std::collections::hash_map::Entry;
 use std::hash::BuildHasherDefault;
 
-use super::explore::{Ended, Violating, limit_reached, violated};
+use super::explore::{Ended, Violating, all_seen, limit_reached, violated};
 use super::{Mutant, Order, Search, Sleep, Watch};
 use crate::kernel::{AWAKE, FoldHasher, Found, Judgement, Kernel, State};
 use crate::protocol::Model;
@@ -40,7 +40,7 @@ pub(super) fn bounded_depth(model: &Model, search: &Search, watch: &mut dyn Watc
             let schedule = kernel.schedule(&path, panics);
             violated(model, search, schedule.expect("a path of states without reductions tells its steps"))
         }
-        (None, Ended::Exhausted) => Verdict::Holds,
+        (None, Ended::Exhausted) => all_seen(&kernel, search),
     };
     Report {
         verdict,
@@ -54,6 +54,7 @@ pub(super) fn bounded_depth(model: &Model, search: &Search, watch: &mut dyn Watc
         rounds: 1,
         threads: search.threads,
         missed_probability: None,
+        local: None,
     }
 }
 

@@ -80,7 +80,7 @@ pub(crate) fn explore_and_read<T>(
         (None, Ended::Exhausted) if missed > 0.0 => Verdict::HoldsWithin(format!(
             "states are known by their fingerprints; some state was missed with a probability of {missed:.1e}"
         )),
-        (None, Ended::Exhausted) => Verdict::Holds,
+        (None, Ended::Exhausted) => all_seen(&kernel, search),
     };
     let properties = model.property_names().map(str::to_string).collect();
     let missed_probability = (search.visited == Visited::Fingerprint).then_some(missed);
@@ -98,8 +98,20 @@ pub(crate) fn explore_and_read<T>(
         rounds,
         threads,
         missed_probability,
+        local: None,
     };
     (report, read(&kernel))
+}
+
+/// The verdict when every state was seen, but for those that a limit on equal messages hides.
+pub(super) fn all_seen(kernel: &Kernel<'_>, search: &Search) -> Verdict {
+    if kernel.lost_copies() {
+        return Verdict::HoldsWithin(format!(
+            "of equal messages that wait for a process, at most {} besides the first are kept",
+            search.duplicates_max.unwrap_or_default()
+        ));
+    }
+    Verdict::Holds
 }
 
 /// One search from the start. One that gets far starts again, with the system split in a better way.
@@ -282,9 +294,6 @@ fn path(mut parents: Vec<(State, State)>, to: State) -> Vec<State> {
     path
 }
 
-/// How many states a search without reductions may take to tell a violation in fewer steps.
-const RETELLING_STATES: u64 = 1_000_000;
-
 /// The verdict for a violation that was found. A reduced search may have found it on a detour, or be unable to tell
 /// how it happens: then a search without reductions tells it, in the fewest steps, if that does not take long.
 fn told_violation(
@@ -304,7 +313,7 @@ fn told_violation(
         order: Order::Breadth,
         visited: Visited::Exact,
         reductions: Reductions::default(),
-        states_max: told.is_some().then_some(RETELLING_STATES),
+        states_max: told.is_some().then_some(search.tuning.retelling_states),
         bytes_max: None,
         count_system_states: false,
         look_back: false,

@@ -5,12 +5,18 @@
 mod bounded;
 mod explore;
 mod frontier;
+mod local;
 mod round;
 mod visited;
 
 pub use explore::explore;
 pub(crate) use explore::explore_and_read;
+pub use local::local;
 
+use std::sync::Arc;
+
+use crate::kernel::Within;
+pub use crate::kernel::{Classes, ClosureSize};
 use crate::protocol::Model;
 use crate::reduce::Reductions;
 use crate::verdict::{Coverage, Report, Stopped};
@@ -21,25 +27,29 @@ pub enum Engine {
     /// Global states, with reductions.
     #[default]
     Explore,
+    /// Local states first: what no combination of them can break, no run breaks.
+    Local,
     /// Global states, newest first up to a depth: the baseline of the paper on local model checking.
     BoundedDepth,
 }
 
 impl Engine {
     /// All of them.
-    pub const ALL: [Engine; 2] = [Engine::Explore, Engine::BoundedDepth];
+    pub const ALL: [Engine; 3] = [Engine::Explore, Engine::Local, Engine::BoundedDepth];
 
     /// What it is called.
     pub fn name(self) -> &'static str {
         match self {
             Engine::Explore => "explore",
+            Engine::Local => "local",
             Engine::BoundedDepth => "b-dfs",
         }
     }
 
-    /// Does it know reductions, orders and ways to remember states? Others have their own.
-    pub fn explores(self) -> bool {
-        self == Engine::Explore
+    /// Does it search as it is told: with reductions, in some order, remembering states in some way? The engines of
+    /// papers have ways of their own.
+    pub fn can_be_told(self) -> bool {
+        matches!(self, Engine::Explore | Engine::Local)
     }
 }
 
@@ -47,6 +57,7 @@ impl Engine {
 pub fn search(model: &Model, search: &Search, watch: &mut dyn Watch) -> Report {
     match search.engine {
         Engine::Explore => explore(model, search, watch),
+        Engine::Local => local(model, search, watch),
         Engine::BoundedDepth => bounded::bounded_depth(model, search, watch),
     }
 }
@@ -95,6 +106,16 @@ pub struct Search {
     pub count_orbits: bool,
     /// How to search less.
     pub reductions: Reductions,
+    /// Of equal messages that wait for a process, at most so many besides the first: more are lost. What holds then
+    /// holds within this limit, if it was reached.
+    pub duplicates_max: Option<u32>,
+    /// For the engine `local`: what tells local states apart.
+    pub classes: Classes,
+    /// For the engine `local`: at most so many steps of each process by itself, from one on, round by round.
+    pub local_events_max: Option<u32>,
+    /// The local states in which the processes stay; whatever else they could do is left out.
+    #[doc(hidden)]
+    pub within: Option<Arc<Within>>,
     /// Tell what the visited states are made of: for tests, which compare it with what there is.
     #[doc(hidden)]
     pub look_back: bool,
@@ -115,6 +136,10 @@ pub struct Tuning {
     pub first_states: u64,
     /// Which processes sleep.
     pub sleep: Sleep,
+    /// How many states a search without reductions may take to tell a violation in fewer steps.
+    pub retelling_states: u64,
+    /// How many nodes the local closure of a process may have before it is followed more closely.
+    pub closure_max: usize,
     /// What is left out, to show that the tests notice.
     pub mutant: Option<Mutant>,
 }
@@ -156,6 +181,8 @@ impl Default for Tuning {
             narrow_max: visited::NARROW_MAX,
             first_states: 20_000,
             sleep: Sleep::Untouched,
+            retelling_states: 1_000_000,
+            closure_max: 20_000,
             mutant: None,
         }
     }
@@ -174,6 +201,10 @@ impl Default for Search {
             count_system_states: false,
             count_orbits: false,
             reductions: Reductions::default(),
+            duplicates_max: None,
+            classes: Classes::default(),
+            local_events_max: None,
+            within: None,
             look_back: false,
             tuning: Tuning::default(),
         }

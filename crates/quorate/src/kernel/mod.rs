@@ -13,6 +13,8 @@
 //! global state, exactly.
 //! Held by: testkit/tests/agreement.rs, crates/quorate-zoo/tests/counts.rs.
 
+mod candidates;
+mod closure;
 mod component;
 mod local;
 mod mail;
@@ -32,6 +34,10 @@ mod views;
 use std::collections::{BTreeSet, HashMap, HashSet};
 use std::sync::Arc;
 
+pub use candidates::Classes;
+pub(crate) use candidates::{Candidate, Candidates, Within};
+pub use closure::ClosureSize;
+pub(crate) use closure::{Closure, GaveUp, Level};
 use component::Component;
 use local::Live;
 pub(crate) use local::StepSeen;
@@ -176,6 +182,10 @@ impl<'m> Kernel<'m> {
             mutant: search.tuning.mutant,
             rests_on: 0,
         };
+        for (at, component) in kernel.components.iter_mut().enumerate() {
+            component.graph.within = search.within.as_ref().and_then(|within| within.get(at).cloned());
+            component.graph.copies_max = search.duplicates_max.map(|most| most as usize + 1);
+        }
         if kernel.rests() {
             kernel.stroll();
         }
@@ -580,6 +590,11 @@ impl<'m> Kernel<'m> {
             end.configuration = configuration;
         }
         Some(ends)
+    }
+
+    /// Was a message lost because as many equal ones were waiting as may?
+    pub(crate) fn lost_copies(&self) -> bool {
+        self.components.iter().any(|component| component.graph.lost_copies)
     }
 
     /// The handler that was found to answer differently when asked twice.

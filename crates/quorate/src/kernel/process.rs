@@ -10,6 +10,8 @@
 //! equal ones have one number.
 //! Held by: testkit/tests/agreement.rs (local steps and handler calls equal the naive checker's).
 
+mod queries;
+
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
@@ -20,7 +22,8 @@ use super::quorums::quorums_among;
 use super::symmetry;
 use super::table::Interner;
 use crate::protocol::{Envelope, Model, Outcome, Panicked, ProcessId, Trigger, Value};
-use crate::world::{Channel, CrashSends, Crashes, Inbox, Letter, Past, StepKind};
+use crate::world::{Channel, CrashSends, Crashes, Inbox, Past, StepKind};
+pub(super) use queries::Possibility;
 
 pub(super) type LocalId = u32;
 /// The local state in which a process starts.
@@ -80,6 +83,11 @@ pub(super) struct ProcessGraph {
     pub(super) asymmetric: Option<String>,
     /// Steps that only consume are left out, and with them what only they would consume.
     pub(super) leaves_out_idle_steps: bool,
+    /// Steps that lead to other local states are left out.
+    pub(super) within: Option<HashSet<Value>>,
+    /// Of equal messages, at most so many wait; more are lost, and it is noted that they were.
+    pub(super) copies_max: Option<usize>,
+    pub(super) lost_copies: bool,
     pub(super) local_steps: u64,
     pub(super) handler_calls: u64,
 }
@@ -114,6 +122,9 @@ impl ProcessGraph {
             certified: HashSet::new(),
             asymmetric: None,
             leaves_out_idle_steps: false,
+            within: None,
+            copies_max: None,
+            lost_copies: false,
             local_steps: 0,
             handler_calls: 0,
         };
@@ -132,6 +143,10 @@ impl ProcessGraph {
         self.live = live;
         let inbox = self.inboxes.number(Arc::default());
         self.configurations.number((INITIAL, Past::default(), inbox));
+    }
+
+    pub(super) fn id(&self) -> ProcessId {
+        self.id
     }
 
     /// How many configurations are known.
@@ -212,8 +227,23 @@ impl ProcessGraph {
         let forgeable = model.forgeable(self.id);
         self.observed.hear(mail.messages_of(sends));
         mail.messages_of(sends).iter().all(|&message| {
-            forgeable.contains(mail.envelope(message)) || inbox.arrive(model.world(), mail.entry(message))
+            forgeable.contains(mail.envelope(message))
+                || self.is_one_too_many(inbox, message, model)
+                || inbox.arrive(model.world(), mail.entry(message))
         })
+    }
+
+    /// Do as many equal messages wait as may? Then one more is lost.
+    fn is_one_too_many(&mut self, inbox: &Inbox<Entry>, message: MessageId, model: &Model) -> bool {
+        let Some(copies_max) = self.copies_max else { return false };
+        let copies = inbox.way(model.world()).iter().filter(|entry| entry.message == message).count();
+        self.lost_copies |= copies >= copies_max;
+        copies >= copies_max
+    }
+
+    /// May it be in a local state?
+    fn is_within(&self, local: LocalId) -> bool {
+        self.within.as_ref().is_none_or(|within| within.contains(self.locals.value(local)))
     }
 
     fn configuration(
@@ -338,6 +368,9 @@ impl ProcessGraph {
         tools: &mut Tools<'_, '_>,
         steps: &mut Vec<ConfigurationStep>,
     ) {
+        if !self.is_within(local) {
+            return;
+        }
         let mut endings = vec![(StepKind::Transition, past, sends)];
         if tools.model.exposure(self.id).crashes {
             let crashed = Past { crashed: true, ..past };
@@ -416,6 +449,9 @@ impl ProcessGraph {
                 Ok(state) if state == *self.locals.value(local) => {}
                 Ok(state) => {
                     let local = self.locals.number(state);
+                    if !self.is_within(local) {
+                        return;
+                    }
                     let next = self.configuration(local, past.with_restart(), inbox.clone(), world.channel);
                     steps.push(step(StepKind::Restart, Vec::new(), Some((next, super::NOTHING))));
                 }
@@ -583,81 +619,6 @@ impl ProcessGraph {
         });
         self.outcomes.insert(occasion, steps.clone());
         steps
-    }
-
-    /// What a configuration, with these messages besides its own, can consume that it cannot without them: the
-    /// messages that are missing, each way once. Panics, in handlers that such messages may never reach, count as
-    /// steps.
-    pub(super) fn missing(
-        &mut self,
-        configuration: ConfigurationId,
-        besides: &[MessageId],
-        tools: &mut Tools<'_, '_>,
-    ) -> Vec<(usize, Vec<MessageId>)> {
-        let (local, past, inbox) = *self.configurations.value(configuration);
-        if past.crashed {
-            return Vec::new();
-        }
-        // What is on offer now, and what could be: of senders that keep an order, only what would come first.
-        let (channel, inbox) = (tools.model.world().channel, Arc::clone(self.inboxes.value(inbox)));
-        let offered = inbox.offers(channel).into_iter().map(|position| inbox.waiting[position]);
-        let mut waiting: Vec<Entry> = offered.collect();
-        let own = waiting.len();
-        for &message in besides {
-            let entry = tools.mail.entry(message);
-            let live = self.live.as_ref().is_none_or(|live| live.contains(local, message));
-            let behind =
-                channel == Channel::Fifo && waiting[..own].iter().any(|other| other.from() == entry.from());
-            if live && !behind && !waiting[..own].contains(&entry) {
-                waiting.push(entry);
-            }
-        }
-        let inbox = Inbox { waiting, ..Inbox::default() };
-        let mut missing = Vec::new();
-        for transition in 0..tools.model.process(self.id).transitions().len() {
-            let Ok(consumptions) = self.consumptions(local, &inbox, Channel::Bag, transition, tools) else {
-                let all = inbox.waiting[own..].iter();
-                missing.extend(all.map(|entry| (transition, vec![entry.message])));
-                continue;
-            };
-            for consumed in consumptions {
-                let lacks = |offer: &Offer| offer.position.is_some_and(|position| position >= own);
-                let absent: Vec<MessageId> =
-                    consumed.iter().filter(|offer| lacks(offer)).map(|offer| offer.message).collect();
-                let Some(outcomes) = self.outcomes(local, transition, &consumed, tools) else { continue };
-                let idle =
-                    self.leaves_out_idle_steps && !outcomes.iter().any(|outcome| outcome.changes(local));
-                if !absent.is_empty() && !idle {
-                    missing.push((transition, absent));
-                }
-            }
-        }
-        missing.sort_unstable();
-        missing.dedup();
-        missing
-    }
-
-    /// The known messages that make a difference in a local state: which some transition consumes, alone or with
-    /// other known ones, and then changes the state, sends or panics.
-    pub(super) fn effective(&mut self, local: LocalId, tools: &mut Tools<'_, '_>) -> Vec<MessageId> {
-        let known: Vec<MessageId> = self.observed.heard().collect();
-        let waiting = known.iter().map(|message| tools.mail.entry(*message)).collect();
-        let inbox = Inbox { waiting, ..Inbox::default() };
-        let mut effective = Vec::new();
-        for transition in 0..tools.model.process(self.id).transitions().len() {
-            let Ok(consumptions) = self.consumptions(local, &inbox, Channel::Bag, transition, tools) else {
-                return known;
-            };
-            for consumed in consumptions {
-                let Some(outcomes) = self.outcomes(local, transition, &consumed, tools) else { continue };
-                if outcomes.iter().any(|outcome| outcome.changes(local))
-                    || !self.leaves_out_idle_steps && consumed.len() > 1
-                {
-                    effective.extend(consumed.iter().map(|offer| offer.message));
-                }
-            }
-        }
-        effective
     }
 
     fn local_step(

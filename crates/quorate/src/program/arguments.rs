@@ -215,7 +215,26 @@ fn search_options() -> Vec<Arg> {
             .help("Count the vectors of local states as well, whatever waits in channels and who has crashed"),
     ];
     let args = args.into_iter().map(named).chain(reductions::options());
-    args.map(|arg| arg.help_heading("Search")).collect()
+    args.map(|arg| arg.help_heading("Search")).chain(local_options()).collect()
+}
+
+/// How `--engine local` goes about it, and what it has in common with others.
+fn local_options() -> Vec<Arg> {
+    let number = |text: &str| number(text, 0, u64::from(u32::MAX));
+    let args = [
+        Arg::new("classes")
+            .value_name("WHAT")
+            .value_parser(["observations", "states"])
+            .default_value("observations")
+            .help("Combine local states by what a property observes of them, or each by itself (LMC-GEN)"),
+        Arg::new("local-events").value_name("NUMBER").allow_negative_numbers(true).value_parser(number).help(
+            "Cover runs with at most so many steps of each process by itself (timers, clients), from 1 on",
+        ),
+        Arg::new("duplicates").value_name("NUMBER").allow_negative_numbers(true).value_parser(number).help(
+            "Of equal messages waiting for a process, keep so many besides the first; for every engine",
+        ),
+    ];
+    args.into_iter().map(|arg| named(arg).help_heading("Local states (--engine local)")).collect()
 }
 
 pub(super) fn threads_option() -> Arg {

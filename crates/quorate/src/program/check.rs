@@ -11,7 +11,7 @@ use super::output::{self, AnswerFile};
 use super::progress::{Limits, Progress, heed_interrupts};
 use super::units::grouped;
 use super::{memory, reductions, text, world};
-use crate::engine::{self, Engine, Order, Search, Visited};
+use crate::engine::{self, Classes, Engine, Order, Search, Visited};
 use crate::protocol::{Arguments, Model, Protocol};
 use crate::reduce::Refused;
 use crate::verdict::{Report, Verdict, svg};
@@ -77,9 +77,12 @@ impl<'p> Job<'p> {
         }
         for option in ["order", "visited"] {
             let given = matches.value_source(option) == Some(ValueSource::CommandLine);
-            if given && !search.engine.explores() {
-                return Err(Failure::Usage(format!("--{option} goes with --engine explore only")));
+            if given && !search.engine.can_be_told() {
+                return Err(Failure::Usage(format!("--{option} goes with --engine explore or local only")));
             }
+        }
+        if search.engine != Engine::Local && search.local_events_max.is_some() {
+            return Err(Failure::Usage("--local-events goes with --engine local only".to_string()));
         }
         let limits = limits(&search, matches);
         Ok(Job { protocol, arguments, model, search, refused, limits })
@@ -124,8 +127,12 @@ fn arguments(protocol: &Protocol, matches: &ArgMatches) -> Result<Arguments, Fai
 fn search(matches: &ArgMatches) -> Search {
     let word = |name: &str| matches.get_one::<String>(name).map(String::as_str);
     let engine = Engine::ALL.into_iter().find(|engine| Some(engine.name()) == word("engine"));
+    let number = |name: &str| matches.get_one::<u64>(name).and_then(|number| u32::try_from(*number).ok());
     Search {
         engine: engine.unwrap_or_default(),
+        classes: if word("classes") == Some("states") { Classes::States } else { Classes::Observations },
+        local_events_max: number("local-events"),
+        duplicates_max: number("duplicates"),
         order: if word("order") == Some("depth") { Order::Depth } else { Order::Breadth },
         visited: if word("visited") == Some("fingerprint") { Visited::Fingerprint } else { Visited::Exact },
         count_system_states: matches.get_flag("count-system-states"),

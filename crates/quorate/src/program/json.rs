@@ -13,12 +13,12 @@ use super::memory;
 use super::reductions::{self, SwitchedOff};
 use super::text;
 use super::world::{self, WorldStory};
-use crate::engine::{Order, Search, Visited};
+use crate::engine::{ClosureSize, Order, Search, Visited};
 use crate::protocol::{
     Argument, Arguments, Choice, Domain, Model, PROCESSES_MAX, Parameter, ProcessId, Protocol, Value,
 };
 use crate::reduce::Refused;
-use crate::verdict::{Broken, Consumed, Origin, Report, Sent, Trace, TraceStep, Verdict};
+use crate::verdict::{Broken, Consumed, LocalCoverage, Origin, Report, Sent, Trace, TraceStep, Verdict};
 use crate::world::StepKind;
 
 /// The version of the format of answers and traces.
@@ -281,13 +281,59 @@ pub(super) struct Answer {
     handler_calls: u64,
     /// By fingerprint only.
     missed_probability: Option<f64>,
-    /// No engine computes the local closure, so there is nothing to say about it.
-    closure: (),
+    /// The local closure, if the engine computes it.
+    closure: Option<ClosureFigures>,
+    /// What else the engine `local` found out from local states.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    local: Option<LocalFigures>,
     seconds: f64,
     peak_bytes: u64,
     threads: usize,
     reason: Option<String>,
     warnings: Vec<String>,
+}
+
+/// How large the local closure is.
+#[derive(Serialize)]
+struct ClosureFigures {
+    local_states: u64,
+    messages: u64,
+    steps: u64,
+}
+
+impl From<ClosureSize> for ClosureFigures {
+    fn from(ClosureSize { local_states, messages, steps }: ClosureSize) -> Self {
+        ClosureFigures { local_states, messages, steps }
+    }
+}
+
+/// What was found out from local states alone.
+#[derive(Serialize)]
+struct LocalFigures {
+    precision: u8,
+    combinations: u64,
+    candidates: u64,
+    refuted_at_once: u64,
+    searched: u64,
+    refuted_by_search: u64,
+    /// Runs are covered with so many steps of each process by itself.
+    local_events: Option<u32>,
+    reservation: Option<String>,
+}
+
+impl From<&LocalCoverage> for LocalFigures {
+    fn from(local: &LocalCoverage) -> Self {
+        LocalFigures {
+            precision: local.precision,
+            combinations: local.combinations,
+            candidates: local.candidates,
+            refuted_at_once: local.refuted_at_once,
+            searched: local.searched,
+            refuted_by_search: local.refuted_by_search,
+            local_events: local.local_events,
+            reservation: local.reservation.clone(),
+        }
+    }
 }
 
 impl Answer {
@@ -320,7 +366,8 @@ impl Answer {
             local_steps: coverage.local_steps,
             handler_calls: coverage.handler_calls,
             missed_probability: report.missed_probability,
-            closure: (),
+            closure: report.local.as_ref().and_then(|local| local.closure).map(ClosureFigures::from),
+            local: report.local.as_ref().map(LocalFigures::from),
             seconds: time.as_secs_f64(),
             peak_bytes: memory::peak().unwrap_or(coverage.bytes),
             threads: report.threads,

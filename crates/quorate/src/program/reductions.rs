@@ -59,10 +59,10 @@ pub(super) fn chosen(
     search: &Search,
 ) -> Result<(Reductions, Vec<Refused>), Failure> {
     let asked = matches.get_one::<Asked>("reduce").cloned().unwrap_or(Asked::Auto);
-    if !search.engine.explores() {
+    if !search.engine.can_be_told() {
         return match asked {
             Asked::These(which) if !which.is_empty() => Err(Failure::Usage(format!(
-                "--reduce {} goes with --engine explore only: expected --reduce none or auto",
+                "--reduce {} goes with --engine explore or local only: expected --reduce none or auto",
                 names(&which).join(",")
             ))),
             Asked::Auto | Asked::These(_) => Ok((Reductions::default(), Vec::new())),

@@ -13,6 +13,7 @@ pub use minimise::{follow_causes, minimise};
 pub use replay::{Broken, Replay, ReplayError, replay};
 pub use trace::{Consumed, Origin, Schedule, ScheduledStep, Sent, Taken, Trace, TraceStep};
 
+use crate::kernel::ClosureSize;
 use crate::protocol::Value;
 use crate::reduce::Reduction;
 use crate::world::StepKind;
@@ -145,6 +146,32 @@ pub struct Report {
     pub threads: usize,
     /// In fingerprint mode: the probability that a state was missed, at most.
     pub missed_probability: Option<f64>,
+    /// What the engine `local` did.
+    pub local: Option<LocalCoverage>,
+}
+
+/// What was found out from local states alone.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct LocalCoverage {
+    /// How large the local closure is; `None` if there is none.
+    pub closure: Option<ClosureSize>,
+    /// Why there is none, or why it was of no use.
+    pub reservation: Option<String>,
+    /// How closely what a process has consumed had to be followed: 0 not at all, 1 roughly, 2 exactly.
+    pub precision: u8,
+    /// How many combinations of classes of local states were looked at.
+    pub combinations: u64,
+    /// How many ways there seemed to be to break a property.
+    pub candidates: u64,
+    /// How many of these were refuted by local states alone.
+    pub refuted_at_once: u64,
+    /// How many were searched for one by one, and how many of these were refuted so.
+    pub searched: u64,
+    /// See [`LocalCoverage::searched`].
+    pub refuted_by_search: u64,
+    /// All runs were covered in which each process does at most so many steps by itself; `None` if all runs were or
+    /// none.
+    pub local_events: Option<u32>,
 }
 
 /// What the visited states of a search are made of: the local states of its processes, whatever waits for them.
