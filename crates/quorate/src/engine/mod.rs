@@ -6,6 +6,7 @@ mod bounded;
 mod explore;
 mod frontier;
 mod local;
+pub mod published;
 mod round;
 mod visited;
 
@@ -31,11 +32,16 @@ pub enum Engine {
     Local,
     /// Global states, newest first up to a depth: the baseline of the paper on local model checking.
     BoundedDepth,
+    /// Local states, combined in every way: the general algorithm of that paper, with its shortcuts.
+    LmcGeneral,
+    /// Local states, combined where they look as if they violated a property: its optimised algorithm.
+    LmcOptimised,
 }
 
 impl Engine {
     /// All of them.
-    pub const ALL: [Engine; 3] = [Engine::Explore, Engine::Local, Engine::BoundedDepth];
+    pub const ALL: [Engine; 5] =
+        [Engine::Explore, Engine::Local, Engine::BoundedDepth, Engine::LmcGeneral, Engine::LmcOptimised];
 
     /// What it is called.
     pub fn name(self) -> &'static str {
@@ -43,6 +49,8 @@ impl Engine {
             Engine::Explore => "explore",
             Engine::Local => "local",
             Engine::BoundedDepth => "b-dfs",
+            Engine::LmcGeneral => "lmc-gen",
+            Engine::LmcOptimised => "lmc-opt",
         }
     }
 
@@ -59,6 +67,8 @@ pub fn search(model: &Model, search: &Search, watch: &mut dyn Watch) -> Report {
         Engine::Explore => explore(model, search, watch),
         Engine::Local => local(model, search, watch),
         Engine::BoundedDepth => bounded::bounded_depth(model, search, watch),
+        Engine::LmcGeneral => published::lmc(model, search, Classes::States, watch),
+        Engine::LmcOptimised => published::lmc(model, search, Classes::Observations, watch),
     }
 }
 

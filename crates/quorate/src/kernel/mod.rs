@@ -44,6 +44,7 @@ pub(crate) use local::StepSeen;
 use mail::{Mail, Members, NOTHING};
 use process::{ConfigurationId, ConfigurationStep};
 use purity::Purity;
+pub(crate) use quorums::quorums_among;
 use sleep::Rules;
 pub(crate) use sleep::{AWAKE, RuleId};
 use split::{Dice, Split};

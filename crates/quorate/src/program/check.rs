@@ -75,10 +75,10 @@ impl<'p> Job<'p> {
                     .to_string(),
             ));
         }
-        for option in ["order", "visited"] {
-            let given = matches.value_source(option) == Some(ValueSource::CommandLine);
-            if given && !search.engine.can_be_told() {
-                return Err(Failure::Usage(format!("--{option} goes with --engine explore or local only")));
+        for option in foreign_options(search.engine) {
+            if matches.value_source(option) == Some(ValueSource::CommandLine) {
+                let engine = search.engine.name();
+                return Err(Failure::Usage(format!("--{option} does not go with --engine {engine}")));
             }
         }
         if search.engine != Engine::Local && search.local_events_max.is_some() {
@@ -100,6 +100,17 @@ impl<'p> Job<'p> {
         let (arguments, word) = (&self.arguments, report.verdict.word());
         let story = Story::new(self.protocol, arguments, &self.model, word, violation, Some(report));
         Answer::new(story, &self.search, &self.refused, report, spent)
+    }
+}
+
+/// Options that an engine does not know: what is asked for is never ignored.
+fn foreign_options(engine: Engine) -> &'static [&'static str] {
+    match engine {
+        Engine::Explore | Engine::Local => &[],
+        Engine::BoundedDepth => &["order", "visited", "classes"],
+        Engine::LmcGeneral | Engine::LmcOptimised => {
+            &["order", "visited", "classes", "duplicates", "count-system-states"]
+        }
     }
 }
 
