@@ -9,6 +9,7 @@ mod dining_philosophers;
 mod echo_multicast;
 mod pam;
 mod paxos;
+mod paxos_node;
 mod regular_storage;
 mod tree;
 mod two_phase_commit;
@@ -25,5 +26,6 @@ pub fn protocols() -> Vec<Protocol> {
         regular_storage::protocol(),
         byzantine_generals::protocol(),
         pam::protocol(),
+        paxos_node::protocol(),
     ]
 }

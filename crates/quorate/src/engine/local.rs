@@ -15,7 +15,7 @@
 
 use std::sync::Arc;
 
-use super::{Order, Search, Watch, explore};
+use super::{Order, Search, Tuning, Watch, explore};
 use crate::kernel::{Candidate, Candidates, Closure, GaveUp, Level, Within};
 use crate::protocol::Model;
 use crate::reduce::Reduction;
@@ -36,6 +36,16 @@ pub fn local(model: &Model, search: &Search, watch: &mut dyn Watch) -> Report {
     run.report(verdict)
 }
 
+/// The local states of each process in the local closure, and how closely processes had to be followed; `None` if there
+/// is none: for tests, which compare it with what there is.
+#[doc(hidden)]
+pub fn closure_of(model: &Model, tuning: Tuning) -> Option<(Within, u8)> {
+    let mut closure = Closure::new(model, tuning);
+    closure.close(None, &mut |_| false);
+    let precision = closure.levels().max().unwrap_or(Level::Loose) as u8;
+    closure.gave_up().is_none().then(|| (closure.everything(), precision))
+}
+
 struct Run<'r> {
     model: &'r Model,
     search: &'r Search,
@@ -49,7 +59,7 @@ struct Run<'r> {
 
 impl Run<'_> {
     fn check(&mut self, watch: &mut dyn Watch) -> Verdict {
-        let mut closure = Closure::new(self.model, self.search.tuning.closure_max);
+        let mut closure = Closure::new(self.model, self.search.tuning);
         let bounds: Vec<Option<u32>> = match self.search.local_events_max {
             None => vec![None],
             Some(events_max) => (1..=events_max).map(Some).collect(),
@@ -89,7 +99,9 @@ impl Run<'_> {
             Ok(candidates) => self.decide(closure, &candidates, watch),
             Err(reservation) => {
                 self.local.reservation = Some(reservation);
-                let bounded = events.is_some() && closure.gave_up().is_none();
+                // Where processes stay within some local states, a run may end that does not.
+                let bounded =
+                    events.is_some() && closure.gave_up().is_none() && world::at_end(self.model).is_none();
                 self.search_all(bounded.then(|| closure.everything()), watch)
             }
         }

@@ -12,6 +12,8 @@ mod visited;
 
 pub use explore::explore;
 pub(crate) use explore::explore_and_read;
+#[doc(hidden)]
+pub use local::closure_of;
 pub use local::local;
 
 use std::sync::Arc;
@@ -170,6 +172,10 @@ pub enum Mutant {
     NoSaturation,
     /// Bounded search does not expand a state again that it meets on a shorter way.
     NoSecondLook,
+    /// In the local closure no process consumes a message twice, however often it is sent.
+    ConsumedOnce,
+    /// Of the local states that lead to a candidate, only those are kept that do so in one step.
+    NoAncestors,
 }
 
 /// Which processes sleep in a state that was found by a step of another.
@@ -184,17 +190,22 @@ pub enum Sleep {
     Everybody,
 }
 
+impl Tuning {
+    /// As for users.
+    pub const DEFAULT: Tuning = Tuning {
+        chunk: 2048,
+        narrow_max: visited::NARROW_MAX,
+        first_states: 20_000,
+        sleep: Sleep::Untouched,
+        retelling_states: 1_000_000,
+        closure_max: 20_000,
+        mutant: None,
+    };
+}
+
 impl Default for Tuning {
     fn default() -> Self {
-        Tuning {
-            chunk: 2048,
-            narrow_max: visited::NARROW_MAX,
-            first_states: 20_000,
-            sleep: Sleep::Untouched,
-            retelling_states: 1_000_000,
-            closure_max: 20_000,
-            mutant: None,
-        }
+        Tuning::DEFAULT
     }
 }
 

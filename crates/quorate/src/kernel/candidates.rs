@@ -13,6 +13,7 @@ use std::collections::{BTreeSet, HashSet};
 use super::closure::{Closure, Edge, ProcessClosure};
 use super::mail::MessageId;
 use super::process::INITIAL;
+use crate::engine::Mutant;
 use crate::property::{Moment, Property};
 use crate::protocol::{Model, Value};
 
@@ -139,7 +140,7 @@ impl Closure<'_> {
             for (at, target) in candidate.targets.iter().enumerate() {
                 alive[at] = match target {
                     None => reached[at].clone(),
-                    Some(target) => leading_to(target, &reached[at], &self.processes[at].edges),
+                    Some(target) => self.leading_to(target, &reached[at], at),
                 };
                 if !alive[at].contains(&INITIAL) {
                     return None;
@@ -163,6 +164,22 @@ impl Closure<'_> {
                 .collect()
         };
         self.processes.iter().map(all).collect()
+    }
+
+    /// Those of some nodes of a process that lead, within them, to a target.
+    fn leading_to(&self, target: &BTreeSet<u32>, within: &BTreeSet<u32>, at: usize) -> BTreeSet<u32> {
+        let mut leading: BTreeSet<u32> = target.intersection(within).copied().collect();
+        let mut grown = true;
+        while std::mem::take(&mut grown) {
+            let known = leading.clone();
+            for edge in self.processes[at].edges.iter().rev().filter(|edge| within.contains(&edge.from)) {
+                let nearer = if self.tuning.mutant == Some(Mutant::NoAncestors) { &known } else { &leading };
+                if edge.to.is_some_and(|to| nearer.contains(&to)) {
+                    grown |= leading.insert(edge.from) && self.tuning.mutant != Some(Mutant::NoAncestors);
+                }
+            }
+        }
+        leading
     }
 
     /// The nodes that are reached if processes stay within these, and consume only what they then send.
@@ -246,20 +263,6 @@ fn without_what_makes_no_difference(violating: Vec<Combination>, sizes: &[usize]
         }
     }
     all.into_iter().filter(|combination| !covered.contains(combination)).collect()
-}
-
-/// Those of some nodes that lead, within them, to a target.
-fn leading_to(target: &BTreeSet<u32>, within: &BTreeSet<u32>, edges: &[Edge]) -> BTreeSet<u32> {
-    let mut leading: BTreeSet<u32> = target.intersection(within).copied().collect();
-    let mut grown = true;
-    while std::mem::take(&mut grown) {
-        for edge in edges.iter().rev().filter(|edge| within.contains(&edge.from)) {
-            if edge.to.is_some_and(|to| leading.contains(&to)) {
-                grown |= leading.insert(edge.from);
-            }
-        }
-    }
-    leading
 }
 
 #[cfg(test)]

@@ -21,6 +21,7 @@ use super::process::{INITIAL, LocalId, LocalStep, Possibility, ProcessGraph};
 use super::purity::Purity;
 use super::table::Interner;
 use super::{NOTHING, Tools};
+use crate::engine::{Mutant, Tuning};
 use crate::protocol::{Model, ProcessId, Trigger, Value};
 use crate::world::Channel;
 
@@ -101,8 +102,7 @@ pub(crate) struct Closure<'m> {
     purity: Purity,
     pub(super) processes: Vec<ProcessClosure>,
     heard: HashSet<MessageId>,
-    /// How many nodes a process may have before it is followed more closely.
-    nodes_max: usize,
+    pub(super) tuning: Tuning,
     /// At most so many steps of a process by itself.
     events_max: Option<u32>,
     /// Why the closure is not there, if it is not.
@@ -196,18 +196,15 @@ impl ProcessClosure {
     }
 
     /// May a node consume this, given how often each message can be there?
-    fn may_consume(&self, node: u32, consumed: &[MessageId], supply: &HashMap<MessageId, Supply>) -> bool {
-        let spent = match self.level {
-            Level::Loose => return true,
-            Level::Least => &self.progress[node as usize].least,
-            Level::Exact => match &self.nodes.value(node).consumed {
-                Some(bag) => &**bag,
-                None => return true,
-            },
+    fn may_consume(&self, node: u32, consumed: &[MessageId], supply: &Supplies) -> bool {
+        let spent = match (self.level, &self.nodes.value(node).consumed) {
+            (Level::Loose, _) => return true,
+            (_, Some(consumed)) => &**consumed,
+            (_, None) => &self.progress[node as usize].least,
         };
-        consumed.iter().all(|message| match supply.get(message) {
-            Some(Supply::Times(times)) => spent.get(message).copied().unwrap_or(0) < *times,
-            _ => true,
+        consumed.iter().all(|message| match supply.of(*message) {
+            Supply::Times(times) => spent.get(message).copied().unwrap_or(0) < times,
+            Supply::Always => true,
         })
     }
 
@@ -260,9 +257,23 @@ enum Supply {
     Always,
 }
 
+/// How often messages can be there.
+struct Supplies {
+    /// `None` if any message can be there any number of times.
+    limited: Option<HashMap<MessageId, Supply>>,
+}
+
+impl Supplies {
+    /// Nobody is known to send a message that is not named.
+    fn of(&self, message: MessageId) -> Supply {
+        let Some(limited) = &self.limited else { return Supply::Always };
+        limited.get(&message).copied().unwrap_or(Supply::Times(0))
+    }
+}
+
 impl<'m> Closure<'m> {
-    /// Nothing is known yet. A process may have so many nodes before it is followed more closely.
-    pub(crate) fn new(model: &'m Model, nodes_max: usize) -> Self {
+    /// Nothing is known yet.
+    pub(crate) fn new(model: &'m Model, tuning: Tuning) -> Self {
         let new =
             |process| ProcessClosure::new(process, model.process(process).initial().clone(), Level::Loose);
         Closure {
@@ -271,7 +282,7 @@ impl<'m> Closure<'m> {
             purity: Purity::new(model),
             processes: model.ids().map(new).collect(),
             heard: HashSet::new(),
-            nodes_max,
+            tuning,
             events_max: None,
             gave_up: None,
         }
@@ -282,6 +293,9 @@ impl<'m> Closure<'m> {
     pub(crate) fn close(&mut self, events_max: Option<u32>, enough: &mut dyn FnMut(u64) -> bool) {
         self.events_max = events_max;
         let mut levels = vec![Level::Loose; self.processes.len()];
+        if self.tuning.mutant == Some(Mutant::ConsumedOnce) {
+            levels.fill(Level::Exact);
+        }
         loop {
             for (process, level) in self.processes.iter_mut().zip(&levels) {
                 process.begin(*level);
@@ -315,14 +329,15 @@ impl<'m> Closure<'m> {
     }
 
     /// Follows all possibilities of a process that have not been followed. Says whether there were any.
-    fn extend(&mut self, at: usize, supply: &HashMap<MessageId, Supply>) -> Result<bool, GaveUp> {
+    fn extend(&mut self, at: usize, supply: &Supplies) -> Result<bool, GaveUp> {
         let (nodes, edges) = (self.processes[at].size(), self.processes[at].edges.len());
         let mut node = 0;
         while node < self.processes[at].size() {
             self.follow(at, u32::try_from(node).expect("few nodes"), supply)?;
             node += 1;
             let process = &self.processes[at];
-            if process.size() > self.nodes_max || process.edges.len() > 16 * self.nodes_max {
+            let nodes_max = self.tuning.closure_max;
+            if process.size() > nodes_max || process.edges.len() > 16 * nodes_max {
                 return Err(GaveUp::Diverged(ProcessId::new(at)));
             }
         }
@@ -335,7 +350,7 @@ impl<'m> Closure<'m> {
     }
 
     /// Follows the possibilities of a node that have not been followed.
-    fn follow(&mut self, at: usize, node: u32, supply: &HashMap<MessageId, Supply>) -> Result<(), GaveUp> {
+    fn follow(&mut self, at: usize, node: u32, supply: &Supplies) -> Result<(), GaveUp> {
         let (id, place) = (ProcessId::new(at), node as usize);
         let process = &mut self.processes[at];
         let Node { local, restarts, consumed: spent } = process.nodes.value(node).clone();
@@ -412,24 +427,28 @@ impl<'m> Closure<'m> {
         self.model.forgeable(self.mail.receiver(message)).contains(self.mail.envelope(message))
     }
 
-    /// How often each message can be there, in all; of those that are not named, any number of times.
-    fn supply(&self) -> HashMap<MessageId, Supply> {
+    /// How often each message can be there, in all, as far as is known.
+    fn supply(&mut self) -> Supplies {
         let mut supply = HashMap::new();
         let world = self.model.world();
         let loose = self.processes.iter().all(|process| process.level == Level::Loose);
         if loose || world.channel == Channel::Duplicating {
-            return supply;
+            return Supplies { limited: None };
         }
+        let doubled = u32::try_from(world.duplications).unwrap_or(u32::MAX);
+        let once = self.tuning.mutant == Some(Mutant::ConsumedOnce);
+        let times = |sent: u32| Supply::Times(if once { 1 } else { sent.saturating_add(doubled) });
         for process in &self.processes {
             for (message, sent) in sent_at_most(process.size(), &process.edges, &self.mail) {
-                let doubled = u32::try_from(world.duplications).unwrap_or(u32::MAX);
-                let times = sent
-                    .filter(|_| !self.at_any_time(message))
-                    .map(|sent| Supply::Times(sent.saturating_add(doubled)));
-                supply.insert(message, times.unwrap_or(Supply::Always));
+                supply.insert(message, sent.map_or(Supply::Always, times));
             }
         }
-        supply
+        for process in self.model.ids() {
+            for envelope in self.model.forgeable(process) {
+                supply.insert(self.mail.number(process, envelope.clone()), Supply::Always);
+            }
+        }
+        Supplies { limited: Some(supply) }
     }
 
     fn bytes(&self) -> u64 {

@@ -126,10 +126,11 @@ pub(super) fn instance(protocol: &Protocol, matches: &ArgMatches) -> Result<(Arg
 
 /// The arguments of the instance: what was given, and the defaults of the rest.
 fn arguments(protocol: &Protocol, matches: &ArgMatches) -> Result<Arguments, Failure> {
-    let given = protocol
-        .parameters()
-        .iter()
-        .filter_map(|parameter| Some((parameter.name, matches.get_one::<String>(parameter.name)?.as_str())));
+    let is_given = |name: &str| matches.value_source(name) == Some(ValueSource::CommandLine);
+    let given =
+        protocol.parameters().iter().filter(|parameter| is_given(parameter.name)).filter_map(|parameter| {
+            Some((parameter.name, matches.get_one::<String>(parameter.name)?.as_str()))
+        });
     // A protocol without planted bugs has no such option.
     let bug = matches.try_get_one::<String>("bug").ok().flatten();
     protocol.arguments(given, bug.map(String::as_str)).map_err(|error| Failure::Usage(error.to_string()))

@@ -331,6 +331,15 @@ impl Model {
         self
     }
 
+    /// The same processes in the same world, of which only this is asked.
+    #[doc(hidden)]
+    #[must_use]
+    pub fn asking(self, property: Property) -> Self {
+        let mut model = self.without_properties();
+        model.properties.push(property);
+        model
+    }
+
     /// Do steps of different processes commute, and never disable each other?
     pub(crate) fn commutes(&self) -> bool {
         self.world.channel.commutes() && self.monitors.is_empty()
