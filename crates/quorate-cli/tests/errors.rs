@@ -48,7 +48,22 @@ fn a_wrong_command_line() {
         ),
         (&["check", "paxos", "--bug"], "--bug needs a value: expected always-accept"),
         (&["check", "paxos", "--reduce", "nosuch"], "--reduce is 'nosuch': expected none, auto"),
-        (&["check", "paxos", "--engine", "nosuch"], "--engine is 'nosuch': expected explore"),
+        (
+            &["check", "paxos", "--engine", "nosuch"],
+            "--engine is 'nosuch': expected explore, local, b-dfs, lmc-gen, lmc-opt",
+        ),
+        (
+            &["check", "paxos", "--engine", "b-dfs", "--reduce", "inert,beliefs"],
+            "--reduce inert,beliefs goes with --engine explore or local only: expected --reduce none or auto",
+        ),
+        (
+            &["check", "paxos", "--engine", "b-dfs", "--visited", "fingerprint"],
+            "--visited does not go with --engine b-dfs",
+        ),
+        (
+            &["check", "paxos", "--engine", "lmc-opt", "--duplicates", "3"],
+            "--duplicates does not go with --engine lmc-opt",
+        ),
         (&["check", "paxos", "--order", "width"], "--order is 'width': expected breadth, depth"),
         (&["check", "paxos", "--visited", "no"], "--visited is 'no': expected exact, fingerprint"),
         (&["check", "paxos", "--threads", "0"], "--threads is '0': expected a number from 1 to 1024"),

@@ -80,11 +80,7 @@ pub(crate) fn explore_and_read<T>(
         (None, Ended::Exhausted) if missed > 0.0 => Verdict::HoldsWithin(format!(
             "states are known by their fingerprints; some state was missed with a probability of {missed:.1e}"
         )),
-        (None, Ended::Exhausted) if kernel.lost_copies() => Verdict::HoldsWithin(format!(
-            "of equal messages that wait for a process, at most {} besides the first are kept",
-            search.duplicates_max.unwrap_or_default()
-        )),
-        (None, Ended::Exhausted) => Verdict::Holds,
+        (None, Ended::Exhausted) => all_seen(&kernel, search),
     };
     let properties = model.property_names().map(str::to_string).collect();
     let missed_probability = (search.visited == Visited::Fingerprint).then_some(missed);
@@ -105,6 +101,17 @@ pub(crate) fn explore_and_read<T>(
         local: None,
     };
     (report, read(&kernel))
+}
+
+/// The verdict when every state was seen, but for those that a limit on equal messages hides.
+pub(super) fn all_seen(kernel: &Kernel<'_>, search: &Search) -> Verdict {
+    if kernel.lost_copies() {
+        return Verdict::HoldsWithin(format!(
+            "of equal messages that wait for a process, at most {} besides the first are kept",
+            search.duplicates_max.unwrap_or_default()
+        ));
+    }
+    Verdict::Holds
 }
 
 /// One search from the start. One that gets far starts again, with the system split in a better way.
@@ -143,7 +150,7 @@ fn explore_once<'r, 'm>(
 
 /// How a search ended.
 #[derive(PartialEq, Eq)]
-enum Ended {
+pub(super) enum Ended {
     Exhausted,
     Stopped(Stopped),
     Violated(Violating),
@@ -151,9 +158,9 @@ enum Ended {
 
 /// A state that violates, by itself or with a step that panics.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-struct Violating {
-    state: State,
-    panics: bool,
+pub(super) struct Violating {
+    pub(super) state: State,
+    pub(super) panics: bool,
 }
 
 /// A search in progress.
@@ -209,7 +216,9 @@ impl<'r, 'm> Run<'r, 'm> {
             if self.kernel.blown() {
                 return Ended::Exhausted;
             }
-            if let Some(stopped) = watch.round(&self.coverage).or_else(|| self.limit_reached())
+            if let Some(stopped) = watch
+                .round(&self.coverage)
+                .or_else(|| limit_reached(self.kernel, &self.search, &self.coverage))
                 && self.coverage.frontier > 0
             {
                 return Ended::Stopped(stopped);
@@ -228,18 +237,19 @@ impl<'r, 'm> Run<'r, 'm> {
         self.coverage.bytes =
             self.kernel.bytes() + self.visited.bytes() + self.frontier.bytes() + self.rounds.bytes();
     }
+}
 
-    fn limit_reached(&self) -> Option<Stopped> {
-        if let Some(handler) = self.kernel.impure() {
-            return Some(Stopped::Impure(handler.to_string()));
-        }
-        if let Some(difference) = self.kernel.asymmetric() {
-            return Some(Stopped::Asymmetric(difference.to_string()));
-        }
-        let states = self.search.states_max.filter(|limit| self.coverage.states >= *limit);
-        let bytes = self.search.bytes_max.filter(|limit| self.coverage.bytes >= *limit);
-        states.map(Stopped::States).or(bytes.map(Stopped::Memory))
+/// The reason of its own for which a search has to stop.
+pub(super) fn limit_reached(kernel: &Kernel<'_>, search: &Search, coverage: &Coverage) -> Option<Stopped> {
+    if let Some(handler) = kernel.impure() {
+        return Some(Stopped::Impure(handler.to_string()));
     }
+    if let Some(difference) = kernel.asymmetric() {
+        return Some(Stopped::Asymmetric(difference.to_string()));
+    }
+    let states = search.states_max.filter(|limit| coverage.states >= *limit);
+    let bytes = search.bytes_max.filter(|limit| coverage.bytes >= *limit);
+    states.map(Stopped::States).or(bytes.map(Stopped::Memory))
 }
 
 /// The way to a violation that breadth-first search has found: searches once more, now remembering where
@@ -325,7 +335,7 @@ fn told_violation(
 }
 
 /// The verdict that a schedule shows, as replay confirms it.
-fn violated(model: &Model, search: &Search, mut schedule: Schedule) -> Verdict {
+pub(super) fn violated(model: &Model, search: &Search, mut schedule: Schedule) -> Verdict {
     let confirm = |schedule: &Schedule| match replay(model, schedule) {
         Ok((trace, Some(broken))) => (trace, broken),
         Ok((_, None)) => panic!("a bug in quorate: replay finds nothing wrong with the counterexample"),

@@ -2,9 +2,11 @@
 //!
 //! Invariant: engines read no clock and print nothing. Limits and progress go through a [`Watch`].
 
+mod bounded;
 mod explore;
 mod frontier;
 mod local;
+pub mod published;
 mod round;
 mod visited;
 
@@ -30,18 +32,34 @@ pub enum Engine {
     Explore,
     /// Local states first: what no combination of them can break, no run breaks.
     Local,
+    /// Global states, newest first up to a depth: the baseline of the paper on local model checking.
+    BoundedDepth,
+    /// Local states, combined in every way: the general algorithm of that paper, with its shortcuts.
+    LmcGeneral,
+    /// Local states, combined where they look as if they violated a property: its optimised algorithm.
+    LmcOptimised,
 }
 
 impl Engine {
     /// All of them.
-    pub const ALL: [Engine; 2] = [Engine::Explore, Engine::Local];
+    pub const ALL: [Engine; 5] =
+        [Engine::Explore, Engine::Local, Engine::BoundedDepth, Engine::LmcGeneral, Engine::LmcOptimised];
 
     /// What it is called.
     pub fn name(self) -> &'static str {
         match self {
             Engine::Explore => "explore",
             Engine::Local => "local",
+            Engine::BoundedDepth => "b-dfs",
+            Engine::LmcGeneral => "lmc-gen",
+            Engine::LmcOptimised => "lmc-opt",
         }
+    }
+
+    /// Does it search as it is told: with reductions, in some order, remembering states in some way? The engines of
+    /// papers have ways of their own.
+    pub fn can_be_told(self) -> bool {
+        matches!(self, Engine::Explore | Engine::Local)
     }
 }
 
@@ -50,6 +68,9 @@ pub fn search(model: &Model, search: &Search, watch: &mut dyn Watch) -> Report {
     match search.engine {
         Engine::Explore => explore(model, search, watch),
         Engine::Local => local(model, search, watch),
+        Engine::BoundedDepth => bounded::bounded_depth(model, search, watch),
+        Engine::LmcGeneral => published::lmc(model, search, Classes::States, watch),
+        Engine::LmcOptimised => published::lmc(model, search, Classes::Observations, watch),
     }
 }
 
@@ -131,11 +152,11 @@ pub struct Tuning {
     pub retelling_states: u64,
     /// How many nodes the local closure of a process may have before it is followed more closely.
     pub closure_max: usize,
-    /// What a reduction leaves out, to show that the tests notice.
+    /// What is left out, to show that the tests notice.
     pub mutant: Option<Mutant>,
 }
 
-/// A part without which a reduction is wrong.
+/// A part without which a reduction, or an engine, is wrong.
 #[doc(hidden)]
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Mutant {
@@ -149,6 +170,8 @@ pub enum Mutant {
     NoQuiescence,
     /// With symmetry, reductions rest on the steps of representatives only.
     NoSaturation,
+    /// Bounded search does not expand a state again that it meets on a shorter way.
+    NoSecondLook,
     /// In the local closure no process consumes a message twice, however often it is sent.
     ConsumedOnce,
     /// Of the local states that lead to a candidate, only those are kept that do so in one step.

@@ -557,7 +557,7 @@ impl ProcessGraph {
                 let mut found = Vec::new();
                 for group in 0..groups {
                     let members: Vec<Offer> = candidates(Some(group)).collect();
-                    quorums_among(&members, quorums, mail, &mut found);
+                    quorums_among(&members, quorums, |offer| mail.envelope(offer.message).from, &mut found);
                 }
                 found
             }

@@ -65,7 +65,7 @@ impl<'p> Job<'p> {
         let model = snapshot::start(protocol, model, matches)?;
         let mut search = search(matches);
         let refused;
-        (search.reductions, refused) = reductions::chosen(&model, matches, search.count_system_states)?;
+        (search.reductions, refused) = reductions::chosen(&model, matches, &search)?;
         if search.order == Order::Depth && search.depth_max.is_some() {
             // Depth-first search may meet a state at the limit that a shorter way leads to.
             return Err(Failure::Usage("--depth-max goes with --order breadth only".to_string()));
@@ -75,6 +75,12 @@ impl<'p> Job<'p> {
                 "--count-system-states needs the states, which fingerprints forget: expected --visited exact"
                     .to_string(),
             ));
+        }
+        for option in foreign_options(search.engine) {
+            if matches.value_source(option) == Some(ValueSource::CommandLine) {
+                let engine = search.engine.name();
+                return Err(Failure::Usage(format!("--{option} does not go with --engine {engine}")));
+            }
         }
         if search.engine != Engine::Local && search.local_events_max.is_some() {
             return Err(Failure::Usage("--local-events goes with --engine local only".to_string()));
@@ -96,6 +102,17 @@ impl<'p> Job<'p> {
         let story = Story::new(self.protocol, arguments, &self.model, word, violation, Some(report));
         let from_step = self.model.start().map(Snapshot::steps);
         Answer::new(story, &self.search, &self.refused, from_step, report, spent)
+    }
+}
+
+/// Options that an engine does not know: what is asked for is never ignored.
+fn foreign_options(engine: Engine) -> &'static [&'static str] {
+    match engine {
+        Engine::Explore | Engine::Local => &[],
+        Engine::BoundedDepth => &["order", "visited", "classes"],
+        Engine::LmcGeneral | Engine::LmcOptimised => {
+            &["order", "visited", "classes", "duplicates", "count-system-states"]
+        }
     }
 }
 

@@ -100,6 +100,11 @@ pub enum Stopped {
         /// What tells them apart.
         String,
     ),
+    /// The engine is not made for such a system: nothing was searched.
+    Unsuited(
+        /// What it is made for.
+        String,
+    ),
     /// A handler answered differently when it was asked twice: nothing can be concluded.
     Impure(
         /// The handler, and what it answered.
@@ -115,7 +120,9 @@ impl fmt::Display for Stopped {
             Stopped::Time(seconds) => write!(f, "the limit of {seconds} seconds was reached"),
             Stopped::Memory(bytes) => write!(f, "the limit of {bytes} bytes of memory was reached"),
             Stopped::Interrupted => write!(f, "interrupted"),
-            Stopped::Impure(told) | Stopped::Asymmetric(told) => write!(f, "{told}"),
+            Stopped::Impure(told) | Stopped::Asymmetric(told) | Stopped::Unsuited(told) => {
+                write!(f, "{told}")
+            }
         }
     }
 }
@@ -147,7 +154,7 @@ pub struct Report {
     pub threads: usize,
     /// In fingerprint mode: the probability that a state was missed, at most.
     pub missed_probability: Option<f64>,
-    /// What the engine `local` did.
+    /// What the engines did that begin with local states.
     pub local: Option<LocalCoverage>,
 }
 
