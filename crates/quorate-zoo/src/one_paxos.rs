@@ -321,13 +321,18 @@ impl OneNode {
 pub(crate) fn protocol() -> Protocol {
     Protocol::new("one-paxos", "1Paxos, with one acceptor, which a Paxos utility names: one value", system)
         .reference("Guerraoui and Yabandeh, Model Checking a Networked System Without the Network, NSDI 2011")
-        .number("nodes", 3, 2..=60, "how many nodes; the first leads, the second accepts, node i has value i+1")
+        .number(
+            "nodes",
+            3,
+            2..=60,
+            "how many nodes; the first leads, the second accepts, node i has value i+1",
+        )
         .number("suspicions", 1, 0..=60, "how many nodes may suspect the leader, once each: the last ones")
         .choice(
             "property",
             ["agreement", "first-not-left-out"],
-            "first-not-left-out: never has a new leader's value been chosen by all but the first node; violated, to \
-             have a run",
+            "first-not-left-out: never has a new leader's value been chosen by all but the first node; \
+             violated, to have a run",
         )
         .bug("init-increment", "nodes take the first node, the leader, for the acceptor, unlike the utility")
 }
