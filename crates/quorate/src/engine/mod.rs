@@ -125,6 +125,8 @@ pub struct Search {
     pub classes: Classes,
     /// For the engine `local`: at most so many steps of each process by itself, from one on, round by round.
     pub local_events_max: Option<u32>,
+    /// For the published algorithm of local model checking: how far it goes.
+    pub stage: published::Stage,
     /// The local states in which the processes stay; whatever else they could do is left out.
     #[doc(hidden)]
     pub within: Option<Arc<Within>>,
@@ -225,6 +227,7 @@ impl Default for Search {
             duplicates_max: None,
             classes: Classes::default(),
             local_events_max: None,
+            stage: published::Stage::default(),
             within: None,
             look_back: false,
             tuning: Tuning::default(),

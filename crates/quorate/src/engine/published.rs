@@ -65,6 +65,15 @@ pub enum Stage {
     Soundness,
 }
 
+impl Stage {
+    /// All of them, with their names.
+    pub const NAMED: [(&str, Stage); 3] = [
+        ("explore", Stage::Explore),
+        ("system-states", Stage::SystemStates),
+        ("soundness", Stage::Soundness),
+    ];
+}
+
 /// How to run it.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Options {
@@ -122,8 +131,8 @@ pub struct Found {
 
 /// Checks a model with all shortcuts, and reports in the terms of the other engines.
 pub(super) fn lmc(model: &Model, search: &Search, classes: Classes, watch: &mut dyn Watch) -> Report {
-    let Search { depth_max, states_max, .. } = *search;
-    let options = Options { classes, depth_max, states_max, ..Options::default() };
+    let Search { depth_max, states_max, stage, .. } = *search;
+    let options = Options { classes, stage, depth_max, states_max, ..Options::default() };
     let mut run = Run::new(model, &options, watch);
     let verdict = run.check();
     Report {
@@ -373,8 +382,8 @@ impl<'r> Run<'r> {
     }
 
     fn local_coverage(&self) -> LocalCoverage {
-        let Figures { transitions, local_states, system_states, preliminary, verifications, .. } =
-            self.figures;
+        let Figures { transitions, local_states, system_states, .. } = self.figures;
+        let Figures { preliminary, verifications, sequences, .. } = self.figures;
         let messages = self.messages.len() as u64;
         LocalCoverage {
             closure: Some(ClosureSize { local_states, messages, steps: transitions }),
@@ -382,6 +391,7 @@ impl<'r> Run<'r> {
             candidates: preliminary,
             searched: verifications,
             refuted_by_search: self.rejected.len() as u64,
+            sequences: Some(sequences),
             ..LocalCoverage::default()
         }
     }
