@@ -109,6 +109,7 @@ fn foreign_options(engine: Engine) -> &'static [&'static str] {
     match engine {
         Engine::Explore | Engine::Local => &["stage"],
         Engine::BoundedDepth => &["order", "visited", "classes", "stage"],
+        Engine::PlainDepth => &["order", "visited", "classes", "stage", "duplicates", "count-system-states"],
         Engine::LmcGeneral | Engine::LmcOptimised => {
             &["order", "visited", "classes", "duplicates", "count-system-states"]
         }
