@@ -74,7 +74,7 @@ impl Role for Automaton {
                     .message(&name)
                     .of(move |process, message| process.place == from && *message == awaited)
                     .run(move |process, _, out| {
-                        go(process, out.me(), &mut |to, message| out.send(to, message))
+                        go(process, out.me(), &mut |to, message| out.send(to, message));
                     }),
             }
         }

@@ -7,9 +7,11 @@ mod accumulator;
 mod byzantine_generals;
 mod dining_philosophers;
 mod echo_multicast;
+mod one_paxos;
 mod pam;
 mod paxos;
 mod paxos_node;
+mod rand_tree;
 mod regular_storage;
 mod tree;
 mod two_phase_commit;
@@ -27,5 +29,7 @@ pub fn protocols() -> Vec<Protocol> {
         byzantine_generals::protocol(),
         pam::protocol(),
         paxos_node::protocol(),
+        one_paxos::protocol(),
+        rand_tree::protocol(),
     ]
 }

@@ -182,10 +182,16 @@ pub(crate) fn protocol() -> Protocol {
         .choice(
             "property",
             ["agreement", "nothing-chosen", "first-not-alone"],
-            "nothing-chosen: no node ever chooses; first-not-alone: nor is the first node ever the only one that \
-             has, when just the majority of the first nodes has accepted its value; both are violated, to have runs",
+            "nothing-chosen: no node ever chooses; first-not-alone: nor is the first node ever the only one \
+             that has, when just the majority of the first nodes has accepted its value; both are violated, \
+             to have runs",
         )
-        .bug_with(&[("proposals", "2")], "last-reply", "a proposer takes the value in the last reply, not the highest-numbered")
+        .bug_with(
+            &[("proposals", "2")],
+            "last-reply",
+            "a proposer takes the value in the last reply, not the highest-numbered: two propose, as by \
+             --proposals 2",
+        )
 }
 
 fn system(arguments: &Arguments) -> System<Msg> {

@@ -107,7 +107,7 @@ fn dining_philosophers() {
 }
 
 /// Every planted bug: what it breaks with the parameters with which it shows, and in how many steps at least.
-const BUGS: [(&str, &str, &str, usize); 25] = [
+const BUGS: [(&str, &str, &str, usize); 28] = [
     ("paxos", "always-accept", "agreement", 14),
     ("paxos", "learner-ignores-value", "agreement", 14),
     ("paxos", "first-reply", "agreement", 14),
@@ -133,6 +133,9 @@ const BUGS: [(&str, &str, &str, usize); 25] = [
     ("pam", "lost-state", "agreement", 11),
     ("pam", "first-value", "agreement", 13),
     ("paxos-node", "last-reply", "agreement", 20),
+    ("one-paxos", "init-increment", "agreement", 12),
+    ("rand-tree", "keep-sibling", "disjoint", 12),
+    ("rand-tree", "late-sibling", "disjoint", 13),
 ];
 
 #[test]
@@ -178,6 +181,8 @@ fn the_zoo_lists_its_protocols_in_order() {
         "byzantine-generals",
         "pam",
         "paxos-node",
+        "one-paxos",
+        "rand-tree",
     ];
     assert_eq!(names, known);
 }

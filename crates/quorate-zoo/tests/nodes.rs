@@ -100,3 +100,58 @@ fn the_live_state_of_the_paper_is_reached() {
         }
     }
 }
+
+#[test]
+fn one_acceptor_decides_whoever_leads() {
+    // Nobody is suspected: the first leader proposes, the acceptor accepts, three nodes learn.
+    check_holds(&model("one-paxos", &[("suspicions", "0")], None), 2 + 8, 14, 5);
+    check_holds(&model("one-paxos", &[], None), 3_666, 12_224, 17);
+    // The second node is the acceptor, and does not want to lead as well.
+    check_holds(&model("one-paxos", &[("suspicions", "2")], None), 3_666, 12_224, 17);
+    check_holds(&model("one-paxos", &[("suspicions", "3")], None), 296_850, 1_063_148, 29);
+    reduced(&model("one-paxos", &[("nodes", "4"), ("suspicions", "2")], None)).assert_holds();
+}
+
+#[test]
+fn a_leader_that_takes_itself_for_the_acceptor_chooses_alone() {
+    let buggy = model("one-paxos", &[], Some("init-increment"));
+    check_violated(&buggy, &unreduced(&buggy), "agreement", 12);
+    check_violated(&buggy, &reduced(&buggy), "agreement", 12);
+    // A new leader reads the acceptor in the utility; without one there is nobody to disagree with.
+    let undisturbed = model("one-paxos", &[("suspicions", "0")], Some("init-increment"));
+    check_holds(&undisturbed, 2 + 8, 14, 5);
+}
+
+#[test]
+fn all_but_the_first_node_choose_the_value_of_a_new_leader() {
+    for bug in [None, Some("init-increment")] {
+        let live = model("one-paxos", &[("property", "first-not-left-out")], bug);
+        for report in [unreduced(&live), reduced(&live)] {
+            let violation = check_violated(&live, &report, "first not left out", 10);
+            assert_eq!(seen(violation), ["{}", "{3}", "{3}"]);
+        }
+    }
+}
+
+#[test]
+fn children_and_siblings_are_disjoint() {
+    check_holds(&model("rand-tree", &[("restless", "0")], None), 296, 651, 11);
+    check_holds(&model("rand-tree", &[], None), 1_293, 3_113, 16);
+    check_holds(&model("rand-tree", &[("restless", "3")], None), 57_606, 160_161, 24);
+    check_holds(&model("rand-tree", &[("degree", "1"), ("restless", "3")], None), 4_296, 11_250, 23);
+    check_holds(&model("rand-tree", &[("degree", "3"), ("restless", "3")], None), 93_896, 303_960, 25);
+    check_holds(&model("rand-tree", &[("nodes", "5")], None), 30_316, 95_273, 21);
+}
+
+#[test]
+fn a_sibling_that_becomes_a_child_must_be_one_only() {
+    for (bug, steps) in [("keep-sibling", 12), ("late-sibling", 13)] {
+        let buggy = model("rand-tree", &[], Some(bug));
+        check_violated(&buggy, &unreduced(&buggy), "disjoint", steps);
+        check_violated(&buggy, &reduced(&buggy), "disjoint", steps);
+        // A node changes its place only if it is restless, and nobody has siblings in a tree that is a list.
+        for given in [("restless", "0"), ("degree", "1")] {
+            unreduced(&model("rand-tree", &[given], Some(bug))).assert_holds();
+        }
+    }
+}

@@ -346,7 +346,7 @@ pub(super) fn violated(model: &Model, search: &Search, mut schedule: Schedule) -
         schedule = minimise(model, schedule, &broken);
         (trace, _) = confirm(&schedule);
     }
-    if model.world().channel.commutes() {
+    if model.world().channel.commutes() && model.start().is_none() {
         schedule = follow_causes(&schedule, &trace);
     }
     let (trace, broken) = confirm(&schedule);

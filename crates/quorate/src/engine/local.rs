@@ -24,7 +24,7 @@ use crate::world;
 
 /// How many candidates are searched for alone, and in how many states each.
 const GOALS_MAX: usize = 32;
-const GOAL_STATES: u64 = 4_000;
+const GOAL_STATES: u64 = 400;
 /// How many states a search without reductions may take to tell what a search for a candidate has found.
 const RETELLING_STATES: u64 = 200_000;
 

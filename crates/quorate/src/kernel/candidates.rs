@@ -188,7 +188,7 @@ impl Closure<'_> {
             .iter()
             .map(|alive| alive.iter().copied().filter(|node| *node == INITIAL).collect())
             .collect();
-        let mut sent: HashSet<MessageId> = HashSet::new();
+        let mut sent = self.in_flight();
         let mut grown = true;
         while std::mem::take(&mut grown) {
             for (at, process) in self.processes.iter().enumerate() {

@@ -17,7 +17,7 @@ use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::sync::Arc;
 
 use super::mail::{Mail, MessageId, SendsId};
-use super::process::{INITIAL, LocalId, LocalStep, Possibility, ProcessGraph};
+use super::process::{INITIAL, LocalId, LocalStep, Possibility, ProcessGraph, Start};
 use super::purity::Purity;
 use super::table::Interner;
 use super::{NOTHING, Tools};
@@ -132,10 +132,10 @@ pub struct ClosureSize {
 }
 
 impl ProcessClosure {
-    fn new(id: ProcessId, initial: Value, level: Level) -> Self {
+    fn new(id: ProcessId, model: &Model, mail: &mut Mail) -> Self {
         let mut closure = ProcessClosure {
-            graph: ProcessGraph::new(id, initial),
-            level,
+            graph: ProcessGraph::new(id, Start::of(id, model, mail), model.world().channel),
+            level: Level::Loose,
             nodes: Interner::default(),
             edges: Vec::new(),
             known: HashSet::new(),
@@ -144,7 +144,7 @@ impl ProcessClosure {
             progress: Vec::new(),
             delivered: 0,
         };
-        closure.begin(level);
+        closure.begin(Level::Loose);
         closure
     }
 
@@ -154,12 +154,13 @@ impl ProcessClosure {
         self.nodes = Interner::default();
         self.edges.clear();
         self.known.clear();
-        self.messages.clear();
+        self.messages = self.graph.start().messages().collect::<BTreeSet<MessageId>>().into_iter().collect();
         self.tried.clear();
         self.progress.clear();
         self.delivered = 0;
         let consumed = (level == Level::Exact).then(Arc::default);
-        self.node(Node { local: INITIAL, restarts: 0, consumed }, Bag::new(), 0);
+        let restarts = self.graph.start().past.restarts;
+        self.node(Node { local: INITIAL, restarts, consumed }, Bag::new(), 0);
     }
 
     fn node(&mut self, node: Node, least: Bag, events: u32) -> u32 {
@@ -274,13 +275,13 @@ impl Supplies {
 impl<'m> Closure<'m> {
     /// Nothing is known yet.
     pub(crate) fn new(model: &'m Model, tuning: Tuning) -> Self {
-        let new =
-            |process| ProcessClosure::new(process, model.process(process).initial().clone(), Level::Loose);
+        let mut mail = Mail::new(model.world().channel);
+        let processes = model.ids().map(|process| ProcessClosure::new(process, model, &mut mail)).collect();
         Closure {
             model,
-            mail: Mail::new(model.world().channel),
+            mail,
             purity: Purity::new(model),
-            processes: model.ids().map(new).collect(),
+            processes,
             heard: HashSet::new(),
             tuning,
             events_max: None,
@@ -300,7 +301,7 @@ impl<'m> Closure<'m> {
             for (process, level) in self.processes.iter_mut().zip(&levels) {
                 process.begin(*level);
             }
-            self.heard.clear();
+            self.heard = self.processes.iter().flat_map(|process| process.messages.iter().copied()).collect();
             self.gave_up = self.attempt(enough).err();
             let Some(GaveUp::Diverged(process)) = self.gave_up else { return };
             // If following one process closely is not enough, it hears too much from others.
@@ -353,6 +354,9 @@ impl<'m> Closure<'m> {
     fn follow(&mut self, at: usize, node: u32, supply: &Supplies) -> Result<(), GaveUp> {
         let (id, place) = (ProcessId::new(at), node as usize);
         let process = &mut self.processes[at];
+        if process.graph.start().past.crashed {
+            return Ok(());
+        }
         let Node { local, restarts, consumed: spent } = process.nodes.value(node).clone();
         let tried = process.tried.entry(local).or_default();
         if tried.messages != Some(process.messages.len()) {
@@ -422,6 +426,11 @@ impl<'m> Closure<'m> {
         }
     }
 
+    /// Every message that is on its way at the start.
+    pub(super) fn in_flight(&self) -> HashSet<MessageId> {
+        self.processes.iter().flat_map(|process| process.graph.start().messages()).collect()
+    }
+
     /// Can a message be consumed without being sent?
     pub(super) fn at_any_time(&self, message: MessageId) -> bool {
         self.model.forgeable(self.mail.receiver(message)).contains(self.mail.envelope(message))
@@ -441,6 +450,11 @@ impl<'m> Closure<'m> {
         for process in &self.processes {
             for (message, sent) in sent_at_most(process.size(), &process.edges, &self.mail) {
                 supply.insert(message, sent.map_or(Supply::Always, times));
+            }
+        }
+        for message in self.processes.iter().flat_map(|process| process.graph.start().messages()) {
+            if let Supply::Times(times) = supply.entry(message).or_insert(Supply::Times(doubled)) {
+                *times = times.saturating_add(1);
             }
         }
         for process in self.model.ids() {

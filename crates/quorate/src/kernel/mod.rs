@@ -42,7 +42,7 @@ use component::Component;
 use local::Live;
 pub(crate) use local::StepSeen;
 use mail::{Mail, Members, NOTHING};
-use process::{ConfigurationId, ConfigurationStep};
+use process::{ConfigurationId, ConfigurationStep, Start};
 use purity::Purity;
 pub(crate) use quorums::quorums_among;
 use sleep::Rules;
@@ -57,8 +57,7 @@ pub(crate) use views::Judgement;
 use views::Views;
 
 use crate::engine::{Mutant, Search, Sleep};
-use crate::property::Automaton;
-use crate::protocol::{Model, Process, ProcessId, Sending, Value};
+use crate::protocol::{Model, ProcessId, Sending, Value};
 use crate::reduce::{Reduction, Reductions};
 use crate::verdict::{Schedule, ScheduledStep, Seen, Taken};
 use crate::world::StepKind;
@@ -160,17 +159,18 @@ pub(crate) struct Kernel<'m> {
 impl<'m> Kernel<'m> {
     /// Nothing is known yet. Processes may sleep only in a breadth-first search, and only where steps commute.
     pub(crate) fn new(model: &'m Model, search: &Search, sleep: Sleep) -> Self {
-        let initial = model.processes().iter().map(Process::initial);
-        let initial = initial.chain(model.monitors().iter().map(Automaton::initial)).cloned();
-        let new = |(at, initial)| Component::new(ProcessId::new(at), initial);
-        let components: Vec<Component> = initial.enumerate().map(new).collect();
+        let mut mail = Mail::new(model.world().channel);
+        let components: Vec<Component> = (0..model.processes().len() + model.monitors().len())
+            .map(ProcessId::new)
+            .map(|id| Component::new(id, Start::of(id, model, &mut mail), model.world().channel))
+            .collect();
         let reductions = search.reductions.clone();
         let keeps_steps = reductions.which.iter().all(|reduction| *reduction == Reduction::Inert);
         let sleep = if model.commutes() && keeps_steps { sleep } else { Sleep::Nobody };
         let tree = Tree::new(&Split::in_order(components.len()));
         let mut kernel = Kernel {
             model,
-            mail: Mail::new(model.world().channel),
+            mail,
             components,
             purity: Purity::new(model),
             views: Views::new(model, false),

@@ -60,9 +60,44 @@ pub(super) struct Offer {
     pub(super) nth: usize,
 }
 
+/// Where a process starts: its local state, what it has been through, and what waits for it.
+#[derive(Clone)]
+pub(super) struct Start {
+    pub(super) local: Value,
+    pub(super) past: Past,
+    pub(super) inbox: Inbox<Entry>,
+}
+
+impl Start {
+    /// Where a process or a monitor of a model starts.
+    pub(super) fn of(process: ProcessId, model: &Model, mail: &mut Mail) -> Self {
+        let monitor = process.index().checked_sub(model.processes().len());
+        let (past, inbox) = (Past::default(), Inbox::default());
+        match (model.start(), monitor) {
+            (None, None) => Start { local: model.process(process).initial().clone(), past, inbox },
+            (None, Some(at)) => Start { local: model.monitors()[at].initial().clone(), past, inbox },
+            (Some(start), Some(at)) => Start { local: start.monitors[at].clone(), past, inbox },
+            (Some(start), None) => {
+                let inbox = start.inbox(process, |envelope| {
+                    let message = mail.number(process, envelope.clone());
+                    mail.entry(message)
+                });
+                let at = process.index();
+                Start { local: start.locals[at].clone(), past: start.pasts[at], inbox }
+            }
+        }
+    }
+
+    /// The messages that wait.
+    pub(super) fn messages(&self) -> impl Iterator<Item = MessageId> {
+        self.inbox.travelling.iter().chain(&self.inbox.waiting).map(|entry| entry.message)
+    }
+}
+
 /// One process with everything known about it.
 pub(super) struct ProcessGraph {
     id: ProcessId,
+    start: Start,
     locals: Interner<Value>,
     inboxes: Interner<Arc<Inbox<Entry>>>,
     /// Messages in all inboxes together.
@@ -106,9 +141,10 @@ pub(super) struct ConfigurationStep {
 }
 
 impl ProcessGraph {
-    pub(super) fn new(id: ProcessId, initial: Value) -> Self {
+    pub(super) fn new(id: ProcessId, start: Start, channel: Channel) -> Self {
         let mut graph = ProcessGraph {
             id,
+            start,
             locals: Interner::default(),
             inboxes: Interner::default(),
             entries: 0,
@@ -128,21 +164,26 @@ impl ProcessGraph {
             local_steps: 0,
             handler_calls: 0,
         };
-        graph.locals.number(initial);
-        graph.begin(None);
+        graph.locals.number(graph.start.local.clone());
+        graph.observed.hear(&graph.start.messages().collect::<Vec<MessageId>>());
+        graph.begin(None, channel);
         graph
+    }
+
+    /// Where it starts.
+    pub(super) fn start(&self) -> &Start {
+        &self.start
     }
 
     /// Starts anew from the initial configuration, leaving out what is not live. Local states, and what handlers
     /// have answered, stay known.
-    pub(super) fn begin(&mut self, live: Option<Arc<Live>>) {
+    pub(super) fn begin(&mut self, live: Option<Arc<Live>>, channel: Channel) {
         (self.inboxes, self.configurations) = (Interner::default(), Interner::default());
         self.entries = 0;
         self.counted.clear();
         self.kinds.clear();
         self.live = live;
-        let inbox = self.inboxes.number(Arc::default());
-        self.configurations.number((INITIAL, Past::default(), inbox));
+        self.configuration(INITIAL, self.start.past, self.start.inbox.clone(), channel);
     }
 
     pub(super) fn id(&self) -> ProcessId {

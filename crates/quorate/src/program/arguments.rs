@@ -40,6 +40,7 @@ pub(super) fn command(program: &str, protocols: &[Protocol]) -> Result<Command, 
         .subcommand(check(program, protocols)?)
         .subcommand(local(program, protocols)?)
         .subcommand(replay(program, example))
+        .subcommand(snapshot(program, example))
         .subcommand(list(program, protocols, example))
         .subcommand(completions(program)))
 }
@@ -211,6 +212,10 @@ fn search_options() -> Vec<Arg> {
             .default_value("exact")
             .help("Remember states exactly, or by fingerprints: less memory, may miss a state and says how likely"),
         threads_option(),
+        Arg::new("from")
+            .value_name("FILE")
+            .value_parser(value_parser!(std::path::PathBuf))
+            .help("Start in a state that 'snapshot' wrote, with its messages in flight"),
         Arg::new("count-system-states")
             .action(ArgAction::SetTrue)
             .help("Count the vectors of local states as well, whatever waits in channels and who has crashed"),
@@ -372,6 +377,36 @@ fn replay(program: &str, example: &str) -> Command {
              {program} replay run.json --svg run.svg\n  \
              {program} check {example} --json | {program} replay -\n\n\
              Exit codes: 1 the violation is confirmed, 65 it is not or the file is no trace, 66 no such file."
+        ))
+}
+
+fn snapshot(program: &str, example: &str) -> Command {
+    Command::new("snapshot")
+        .about("Writes a state of the whole system, with its messages in flight, from a step of a trace")
+        .arg(
+            Arg::new("FILE")
+                .required(true)
+                .value_parser(value_parser!(std::path::PathBuf))
+                .help("What 'check --json' or 'check --trace' wrote; '-' is standard input"),
+        )
+        .arg(
+            named(Arg::new("step"))
+                .value_name("NUMBER")
+                .allow_negative_numbers(true)
+                .value_parser(|text: &str| number(text, 0, u64::from(u32::MAX)))
+                .help("After which step; after the last one unless given"),
+        )
+        .arg(
+            named(Arg::new("output"))
+                .value_name("FILE")
+                .value_parser(value_parser!(std::path::PathBuf))
+                .help("Write it to a file instead of printing it"),
+        )
+        .after_help(format!(
+            "Examples:\n  \
+             {program} check {example} --trace run.json\n  \
+             {program} snapshot run.json --step 5 --output state.json\n  \
+             {program} check {example} --from state.json --engine local"
         ))
 }
 

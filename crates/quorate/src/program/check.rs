@@ -10,12 +10,12 @@ use super::json::{Answer, Story};
 use super::output::{self, AnswerFile};
 use super::progress::{Limits, Progress, heed_interrupts};
 use super::units::grouped;
-use super::{memory, reductions, text, world};
+use super::{memory, reductions, snapshot, text, world};
 use crate::engine::published::Stage;
 use crate::engine::{self, Classes, Engine, Order, Search, Visited};
 use crate::protocol::{Arguments, Model, Protocol};
 use crate::reduce::Refused;
-use crate::verdict::{Report, Verdict, svg};
+use crate::verdict::{Report, Snapshot, Verdict, svg};
 
 /// Checks a protocol as the matches of its subcommand say, and prints the answer.
 pub(super) fn check(protocol: &Protocol, matches: &ArgMatches) -> Result<u8, Failure> {
@@ -63,6 +63,7 @@ impl<'p> Job<'p> {
     /// What the matches of the protocol's subcommand say.
     pub(super) fn new(protocol: &'p Protocol, matches: &ArgMatches) -> Result<Self, Failure> {
         let (arguments, model) = instance(protocol, matches)?;
+        let model = snapshot::start(protocol, model, matches)?;
         let mut search = search(matches);
         let refused;
         (search.reductions, refused) = reductions::chosen(&model, matches, &search)?;
@@ -100,7 +101,8 @@ impl<'p> Job<'p> {
         let violation = report.verdict.violation().map(|violation| (&violation.trace, &violation.broken));
         let (arguments, word) = (&self.arguments, report.verdict.word());
         let story = Story::new(self.protocol, arguments, &self.model, word, violation, Some(report));
-        Answer::new(story, &self.search, &self.refused, report, spent)
+        let from_step = self.model.start().map(Snapshot::steps);
+        Answer::new(story, &self.search, &self.refused, from_step, report, spent)
     }
 }
 

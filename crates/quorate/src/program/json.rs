@@ -58,6 +58,20 @@ pub(super) struct SentMessage {
     message: String,
 }
 
+/// A message on its way.
+#[derive(Serialize)]
+pub(super) struct Waiting {
+    to: usize,
+    from: usize,
+    message: String,
+}
+
+impl From<(ProcessId, ProcessId, String)> for Waiting {
+    fn from((to, from, message): (ProcessId, ProcessId, String)) -> Self {
+        Waiting { to: to.index(), from: from.index(), message }
+    }
+}
+
 impl SentMessage {
     pub(super) fn new(to: ProcessId, body: &Value) -> Self {
         SentMessage { to: to.index(), message: format!("{body:?}") }
@@ -281,6 +295,9 @@ pub(super) struct Answer {
     handler_calls: u64,
     /// By fingerprint only.
     missed_probability: Option<f64>,
+    /// After how many steps of the trace the search began, if it began in a snapshot.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    from_step: Option<usize>,
     /// The local closure, if the engine computes it.
     closure: Option<ClosureFigures>,
     /// What else the engine `local` found out from local states.
@@ -346,6 +363,7 @@ impl Answer {
         story: Story,
         search: &Search,
         refused: &[Refused],
+        from_step: Option<usize>,
         report: &Report,
         time: Duration,
     ) -> Self {
@@ -371,6 +389,7 @@ impl Answer {
             local_steps: coverage.local_steps,
             handler_calls: coverage.handler_calls,
             missed_probability: report.missed_probability,
+            from_step,
             closure: report.local.as_ref().and_then(|local| local.closure).map(ClosureFigures::from),
             local: report.local.as_ref().map(LocalFigures::from),
             seconds: time.as_secs_f64(),

@@ -17,6 +17,7 @@ mod output;
 mod progress;
 mod reductions;
 mod replay;
+mod snapshot;
 pub mod tables;
 mod text;
 mod units;
@@ -108,6 +109,7 @@ fn run(protocols: &[Protocol], tables: &[Exhibit], line: &[OsString]) -> Result<
             local::local(protocol, matches)
         }
         Some(("replay", matches)) => replay::replay(protocols, matches),
+        Some(("snapshot", matches)) => snapshot::snapshot(protocols, matches),
         Some(("list", matches)) => list::list(program, protocols, matches),
         Some(("tables", matches)) => tables::run(protocols, tables, &command, matches),
         Some(("completions", matches)) => {

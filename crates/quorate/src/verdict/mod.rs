@@ -10,6 +10,7 @@ use std::fmt;
 
 pub use diagram::{Diagram, Paint, svg};
 pub use minimise::{follow_causes, minimise};
+pub(crate) use replay::Snapshot;
 pub use replay::{Broken, Replay, ReplayError, replay};
 pub use trace::{Consumed, Origin, Schedule, ScheduledStep, Sent, Taken, Trace, TraceStep};
 
