@@ -150,7 +150,7 @@ fn explore_once<'r, 'm>(
 
 /// How a search ended.
 #[derive(PartialEq, Eq)]
-pub(super) enum Ended {
+enum Ended {
     Exhausted,
     Stopped(Stopped),
     Violated(Violating),
@@ -158,9 +158,9 @@ pub(super) enum Ended {
 
 /// A state that violates, by itself or with a step that panics.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) struct Violating {
-    pub(super) state: State,
-    pub(super) panics: bool,
+struct Violating {
+    state: State,
+    panics: bool,
 }
 
 /// A search in progress.

@@ -22,7 +22,7 @@ use crate::kernel::Within;
 pub use crate::kernel::{Classes, ClosureSize};
 use crate::protocol::Model;
 use crate::reduce::Reductions;
-use crate::verdict::{Coverage, Report, Stopped};
+use crate::verdict::{Coverage, Report, Stopped, Verdict};
 
 /// Which engine searches.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
@@ -34,6 +34,8 @@ pub enum Engine {
     Local,
     /// Global states, newest first up to a depth: the baseline of the paper on local model checking.
     BoundedDepth,
+    /// The same on states by content, each transition running its handler, as that paper has it.
+    PlainDepth,
     /// Local states, combined in every way: the general algorithm of that paper, with its shortcuts.
     LmcGeneral,
     /// Local states, combined where they look as if they violated a property: its optimised algorithm.
@@ -42,8 +44,14 @@ pub enum Engine {
 
 impl Engine {
     /// All of them.
-    pub const ALL: [Engine; 5] =
-        [Engine::Explore, Engine::Local, Engine::BoundedDepth, Engine::LmcGeneral, Engine::LmcOptimised];
+    pub const ALL: [Engine; 6] = [
+        Engine::Explore,
+        Engine::Local,
+        Engine::BoundedDepth,
+        Engine::PlainDepth,
+        Engine::LmcGeneral,
+        Engine::LmcOptimised,
+    ];
 
     /// What it is called.
     pub fn name(self) -> &'static str {
@@ -51,6 +59,7 @@ impl Engine {
             Engine::Explore => "explore",
             Engine::Local => "local",
             Engine::BoundedDepth => "b-dfs",
+            Engine::PlainDepth => "b-dfs-plain",
             Engine::LmcGeneral => "lmc-gen",
             Engine::LmcOptimised => "lmc-opt",
         }
@@ -69,8 +78,27 @@ pub fn search(model: &Model, search: &Search, watch: &mut dyn Watch) -> Report {
         Engine::Explore => explore(model, search, watch),
         Engine::Local => local(model, search, watch),
         Engine::BoundedDepth => bounded::bounded_depth(model, search, watch),
+        Engine::PlainDepth => published::plain_depth(model, search, watch),
         Engine::LmcGeneral => published::lmc(model, search, Classes::States, watch),
         Engine::LmcOptimised => published::lmc(model, search, Classes::Observations, watch),
+    }
+}
+
+/// The report of a search on one thread, without reductions and without anything special to say.
+fn simple_report(model: &Model, verdict: Verdict, coverage: Coverage) -> Report {
+    Report {
+        verdict,
+        properties: model.property_names().map(str::to_string).collect(),
+        coverage,
+        faults: Vec::new(),
+        system_states: None,
+        orbits: None,
+        seen: None,
+        reductions: Vec::new(),
+        rounds: 1,
+        threads: 1,
+        missed_probability: None,
+        local: None,
     }
 }
 
@@ -125,6 +153,8 @@ pub struct Search {
     pub classes: Classes,
     /// For the engine `local`: at most so many steps of each process by itself, from one on, round by round.
     pub local_events_max: Option<u32>,
+    /// For the published algorithm of local model checking: how far it goes.
+    pub stage: published::Stage,
     /// The local states in which the processes stay; whatever else they could do is left out.
     #[doc(hidden)]
     pub within: Option<Arc<Within>>,
@@ -225,6 +255,7 @@ impl Default for Search {
             duplicates_max: None,
             classes: Classes::default(),
             local_events_max: None,
+            stage: published::Stage::default(),
             within: None,
             look_back: false,
             tuning: Tuning::default(),

@@ -12,15 +12,18 @@
 //! Held by: testkit/tests/published.rs, where each shortcut loses a violation.
 
 mod combinations;
+mod events;
+mod global;
 mod soundness;
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, VecDeque};
 
+use self::events::Messages;
+pub(super) use self::global::plain_depth;
 use super::explore::violated;
 use super::{Classes, ClosureSize, Order, Search, Watch};
-use crate::kernel::quorums_among;
 use crate::property::{Moment, Property};
-use crate::protocol::{Envelope, Model, Outcome, ProcessId, Sending, Trigger, Value};
+use crate::protocol::{Envelope, Model, Outcome, ProcessId, Sending, Value};
 use crate::verdict::{Coverage, LocalCoverage, Report, Schedule, Stopped, Verdict};
 use crate::world::World;
 
@@ -63,6 +66,15 @@ pub enum Stage {
     /// Everything.
     #[default]
     Soundness,
+}
+
+impl Stage {
+    /// All of them, with their names.
+    pub const NAMED: [(&str, Stage); 3] = [
+        ("explore", Stage::Explore),
+        ("system-states", Stage::SystemStates),
+        ("soundness", Stage::Soundness),
+    ];
 }
 
 /// How to run it.
@@ -122,24 +134,25 @@ pub struct Found {
 
 /// Checks a model with all shortcuts, and reports in the terms of the other engines.
 pub(super) fn lmc(model: &Model, search: &Search, classes: Classes, watch: &mut dyn Watch) -> Report {
-    let Search { depth_max, states_max, .. } = *search;
-    let options = Options { classes, depth_max, states_max, ..Options::default() };
+    let Search { depth_max, states_max, stage, .. } = *search;
+    let options = Options { classes, stage, depth_max, states_max, ..Options::default() };
     let mut run = Run::new(model, &options, watch);
     let verdict = run.check();
-    Report {
-        verdict,
-        properties: run.invariants().map(|property| property.name().to_string()).collect(),
-        coverage: run.coverage(),
-        faults: Vec::new(),
-        system_states: None,
-        orbits: None,
-        seen: None,
-        reductions: Vec::new(),
-        rounds: 1,
-        threads: 1,
-        missed_probability: None,
-        local: Some(run.local_coverage()),
-    }
+    let properties = run.invariants().map(|property| property.name().to_string()).collect();
+    let local = Some(run.local_coverage());
+    Report { properties, local, ..super::simple_report(model, verdict, run.coverage()) }
+}
+
+/// Why a model is not for algorithms of that paper.
+fn unsuited(model: &Model, of_whole_runs: bool) -> Option<Stopped> {
+    let forges = model.ids().any(|process| !model.forgeable(process).is_empty());
+    let hears = of_whole_runs && !model.monitors().is_empty();
+    (*model.world() != World::default() || forges || hears).then(|| {
+        Stopped::Unsuited(
+            "the published algorithms know bags of messages, no faults and no histories: expected the default world"
+                .to_string(),
+        )
+    })
 }
 
 /// Checks a model.
@@ -208,13 +221,6 @@ impl Node {
     }
 }
 
-/// A message of the network that only grows.
-struct Message {
-    envelope: Envelope,
-    /// The events that the first way to it rests on.
-    past: Vec<EventId>,
-}
-
 /// An event that can be executed.
 struct Pending {
     process: ProcessId,
@@ -229,8 +235,10 @@ struct Run<'r> {
     options: &'r Options,
     watch: &'r mut dyn Watch,
     nodes: Vec<Node>,
-    messages: Vec<Message>,
-    message_numbers: HashMap<(ProcessId, Envelope), MessageId>,
+    /// The network that only grows.
+    messages: Messages,
+    /// For each message, the events that the first way to it rests on.
+    message_pasts: Vec<Vec<EventId>>,
     /// By the depth of what they lead to.
     pending: BTreeMap<usize, VecDeque<Pending>>,
     /// Combinations that no sequences were found for.
@@ -266,8 +274,8 @@ impl<'r> Run<'r> {
             options,
             watch,
             nodes: model.ids().map(|_| Node::default()).collect(),
-            messages: Vec::new(),
-            message_numbers: HashMap::new(),
+            messages: Messages::default(),
+            message_pasts: Vec::new(),
             pending: BTreeMap::new(),
             rejected: BTreeSet::new(),
             cut: false,
@@ -287,13 +295,8 @@ impl<'r> Run<'r> {
 
     /// Figure 9, `findBugs`.
     fn check(&mut self) -> Verdict {
-        if *self.model.world() != World::default()
-            || self.model.ids().any(|id| !self.model.forgeable(id).is_empty())
-        {
-            return Verdict::Unknown(Stopped::Unsuited(
-                "the published algorithm knows bags of messages and no faults: expected the default world"
-                    .to_string(),
-            ));
+        if let Some(stopped) = unsuited(self.model, false) {
+            return Verdict::Unknown(stopped);
         }
         for process in self.model.ids() {
             let initial = self.model.process(process).initial().clone();
@@ -373,8 +376,8 @@ impl<'r> Run<'r> {
     }
 
     fn local_coverage(&self) -> LocalCoverage {
-        let Figures { transitions, local_states, system_states, preliminary, verifications, .. } =
-            self.figures;
+        let Figures { transitions, local_states, system_states, .. } = self.figures;
+        let Figures { preliminary, verifications, sequences, .. } = self.figures;
         let messages = self.messages.len() as u64;
         LocalCoverage {
             closure: Some(ClosureSize { local_states, messages, steps: transitions }),
@@ -382,6 +385,7 @@ impl<'r> Run<'r> {
             candidates: preliminary,
             searched: verifications,
             refuted_by_search: self.rejected.len() as u64,
+            sequences: Some(sequences),
             ..LocalCoverage::default()
         }
     }
@@ -408,7 +412,7 @@ impl<'r> Run<'r> {
         let Pending { process, local, transition, ref consumed, ref past } = *event;
         let node = &self.nodes[process.index()];
         let Some(state) = node.locals[local].value.clone() else { return };
-        let envelopes: Vec<&Envelope> = consumed.iter().map(|at| &self.messages[*at].envelope).collect();
+        let envelopes = self.messages.envelopes(consumed);
         let outcomes = match self.model.accepts(process, transition, &state, &envelopes) {
             Ok(true) => self.model.run(process, transition, &state, &envelopes),
             Ok(false) => return,
@@ -440,14 +444,12 @@ impl<'r> Run<'r> {
 
     /// A message is sent, for good. If it is new, it is considered on all states of its receiver.
     fn send(&mut self, from: ProcessId, sending: Sending, past: &[EventId]) -> MessageId {
-        let envelope = Envelope { from, body: sending.body };
-        if let Some(known) = self.message_numbers.get(&(sending.to, envelope.clone())) {
-            return *known;
+        let (number, new) = self.messages.number(sending.to, Envelope { from, body: sending.body });
+        if !new {
+            return number;
         }
-        let number = self.messages.len();
-        self.message_numbers.insert((sending.to, envelope.clone()), number);
-        self.figures.bytes += size_of::<Message>() + size_of_val(past);
-        self.messages.push(Message { envelope, past: past.to_vec() });
+        self.figures.bytes += size_of::<Envelope>() + size_of_val(past);
+        self.message_pasts.push(past.to_vec());
         let node = &mut self.nodes[sending.to.index()];
         node.messages.push(number);
         for local in 0..node.locals.len() {
@@ -483,14 +485,17 @@ impl<'r> Run<'r> {
 
     /// Notes the events that can be executed on a local state: all, or those that consume a new message.
     fn enable(&mut self, process: ProcessId, local: LocalId, new: Option<MessageId>) {
+        let node = &self.nodes[process.index()];
+        let Some(state) = node.locals[local].value.clone() else { return };
         for transition in 0..self.model.process(process).transitions().len() {
-            for consumed in self.consumptions(process, local, transition, new) {
+            let sent = &self.nodes[process.index()].messages;
+            for consumed in self.messages.consumptions(self.model, (process, transition), &state, sent, new) {
                 let of = &self.nodes[process.index()].locals[local];
                 let seen = consumed.iter().any(|message| of.history.contains(message));
                 if seen && self.takes(Shortcut::FirstHistory) {
                     continue;
                 }
-                let rests_on = consumed.iter().map(|message| &self.messages[*message].past);
+                let rests_on = consumed.iter().map(|message| &self.message_pasts[*message]);
                 let past = rests_on.fold(of.past.clone(), |past, of| union(&past, of));
                 if self.options.depth_max.is_some_and(|limit| past.len() >= limit as usize) {
                     self.cut = true;
@@ -500,46 +505,6 @@ impl<'r> Run<'r> {
                 events.push_back(Pending { process, local, transition, consumed, past });
             }
         }
-    }
-
-    /// What a transition can consume in a local state, of all that was ever sent; with this message, if it is given.
-    fn consumptions(
-        &self,
-        process: ProcessId,
-        local: LocalId,
-        transition: usize,
-        new: Option<MessageId>,
-    ) -> Vec<Vec<MessageId>> {
-        let node = &self.nodes[process.index()];
-        let Some(state) = &node.locals[local].value else { return Vec::new() };
-        let envelope = |message: &MessageId| &self.messages[*message].envelope;
-        let mut sets: Vec<Vec<MessageId>> = Vec::new();
-        match self.model.process(process).transitions()[transition].trigger() {
-            Trigger::Internal => sets.extend(new.is_none().then(Vec::new)),
-            Trigger::Message(_) => match new {
-                Some(message) => sets.push(vec![message]),
-                None => sets.extend(node.messages.iter().map(|message| vec![*message])),
-            },
-            Trigger::Quorum(quorums) => {
-                let mut selected: Vec<MessageId> = Vec::new();
-                for message in &node.messages {
-                    match self.model.keys(process, transition, state, &[envelope(message)]) {
-                        Ok(key) => selected.extend(key[0].map(|_| *message)),
-                        // A selection that panics on a message does so as soon as the message is there.
-                        Err(_) => sets.push(vec![*message]),
-                    }
-                }
-                selected.sort_by_key(|message| envelope(message).from);
-                quorums_among(&selected, quorums, |message| envelope(message).from, &mut sets);
-            }
-        }
-        sets.retain(|set| new.is_none_or(|new| set.contains(&new)));
-        let accepted = |set: &Vec<MessageId>| {
-            let consumed: Vec<&Envelope> = set.iter().map(envelope).collect();
-            self.model.accepts(process, transition, state, &consumed).unwrap_or(true)
-        };
-        sets.retain(accepted);
-        sets
     }
 }
 

@@ -7,6 +7,7 @@ use clap::{Arg, ArgAction, Command, value_parser};
 use super::failure::Failure;
 use super::{reductions, units, world};
 use crate::engine::Engine;
+use crate::engine::published::Stage;
 use crate::protocol::{Domain, Parameter, Protocol};
 
 /// More threads than this are surely a slip of the finger.
@@ -235,6 +236,11 @@ fn local_options() -> Vec<Arg> {
         Arg::new("local-events").value_name("NUMBER").allow_negative_numbers(true).value_parser(number).help(
             "Cover runs with at most so many steps of each process by itself (timers, clients), from 1 on",
         ),
+        Arg::new("stage")
+            .value_name("STAGE")
+            .value_parser(PossibleValuesParser::new(Stage::NAMED.map(|(name, _)| name)))
+            .default_value("soundness")
+            .help("How far lmc-gen and lmc-opt go, to measure their parts"),
         Arg::new("duplicates").value_name("NUMBER").allow_negative_numbers(true).value_parser(number).help(
             "Of equal messages waiting for a process, keep so many besides the first; for every engine",
         ),

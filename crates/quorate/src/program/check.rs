@@ -11,6 +11,7 @@ use super::output::{self, AnswerFile};
 use super::progress::{Limits, Progress, heed_interrupts};
 use super::units::grouped;
 use super::{memory, reductions, snapshot, text, world};
+use crate::engine::published::Stage;
 use crate::engine::{self, Classes, Engine, Order, Search, Visited};
 use crate::protocol::{Arguments, Model, Protocol};
 use crate::reduce::Refused;
@@ -108,8 +109,9 @@ impl<'p> Job<'p> {
 /// Options that an engine does not know: what is asked for is never ignored.
 fn foreign_options(engine: Engine) -> &'static [&'static str] {
     match engine {
-        Engine::Explore | Engine::Local => &[],
-        Engine::BoundedDepth => &["order", "visited", "classes"],
+        Engine::Explore | Engine::Local => &["stage"],
+        Engine::BoundedDepth => &["order", "visited", "classes", "stage"],
+        Engine::PlainDepth => &["order", "visited", "classes", "stage", "duplicates", "count-system-states"],
         Engine::LmcGeneral | Engine::LmcOptimised => {
             &["order", "visited", "classes", "duplicates", "count-system-states"]
         }
@@ -141,11 +143,13 @@ fn arguments(protocol: &Protocol, matches: &ArgMatches) -> Result<Arguments, Fai
 fn search(matches: &ArgMatches) -> Search {
     let word = |name: &str| matches.get_one::<String>(name).map(String::as_str);
     let engine = Engine::ALL.into_iter().find(|engine| Some(engine.name()) == word("engine"));
+    let stage = Stage::NAMED.into_iter().find(|(name, _)| Some(*name) == word("stage"));
     let number = |name: &str| matches.get_one::<u64>(name).and_then(|number| u32::try_from(*number).ok());
     Search {
         engine: engine.unwrap_or_default(),
         classes: if word("classes") == Some("states") { Classes::States } else { Classes::Observations },
         local_events_max: number("local-events"),
+        stage: stage.map(|(_, stage)| stage).unwrap_or_default(),
         duplicates_max: number("duplicates"),
         order: if word("order") == Some("depth") { Order::Depth } else { Order::Breadth },
         visited: if word("visited") == Some("fingerprint") { Visited::Fingerprint } else { Visited::Exact },

@@ -305,6 +305,8 @@ pub(super) struct Answer {
     local: Option<LocalFigures>,
     seconds: f64,
     peak_bytes: u64,
+    /// In the tables of the search, without the program.
+    table_bytes: u64,
     threads: usize,
     reason: Option<String>,
     warnings: Vec<String>,
@@ -333,6 +335,8 @@ struct LocalFigures {
     refuted_at_once: u64,
     searched: u64,
     refuted_by_search: u64,
+    /// By the published algorithm only.
+    sequences: Option<u64>,
     /// Runs are covered with so many steps of each process by itself.
     local_events: Option<u32>,
     reservation: Option<String>,
@@ -347,6 +351,7 @@ impl From<&LocalCoverage> for LocalFigures {
             refuted_at_once: local.refuted_at_once,
             searched: local.searched,
             refuted_by_search: local.refuted_by_search,
+            sequences: local.sequences,
             local_events: local.local_events,
             reservation: local.reservation.clone(),
         }
@@ -389,6 +394,7 @@ impl Answer {
             local: report.local.as_ref().map(LocalFigures::from),
             seconds: time.as_secs_f64(),
             peak_bytes: memory::peak().unwrap_or(coverage.bytes),
+            table_bytes: coverage.bytes,
             threads: report.threads,
             reason: match &report.verdict {
                 Verdict::Unknown(stopped) => Some(text::stopped(stopped)),

@@ -32,7 +32,7 @@ use clap::error::ErrorKind;
 use serde::Serialize;
 
 use self::failure::{Failure, condensed};
-use self::tables::Table;
+use self::tables::{Exhibit, Table};
 use crate::protocol::Protocol;
 
 /// The whole program, for these protocols: `fn main() -> ExitCode { quorate::main([protocol()]) }`.
@@ -63,16 +63,16 @@ use crate::protocol::Protocol;
 /// }
 /// ```
 pub fn main(protocols: impl IntoIterator<Item = Protocol>) -> ExitCode {
-    main_with(protocols, [])
+    main_with(protocols, [] as [Table; 0])
 }
 
 /// The whole program, with a command `tables` for figures that somebody has published.
 pub fn main_with(
     protocols: impl IntoIterator<Item = Protocol>,
-    tables: impl IntoIterator<Item = Table>,
+    tables: impl IntoIterator<Item = impl Into<Exhibit>>,
 ) -> ExitCode {
     let protocols: Vec<Protocol> = protocols.into_iter().collect();
-    let tables: Vec<Table> = tables.into_iter().collect();
+    let tables: Vec<Exhibit> = tables.into_iter().map(Into::into).collect();
     let line: Vec<OsString> = std::env::args_os().collect();
     match run(&protocols, &tables, &line) {
         Ok(code) => ExitCode::from(code),
@@ -84,7 +84,7 @@ pub fn main_with(
 }
 
 /// Does what a command line says, and returns the exit code.
-fn run(protocols: &[Protocol], tables: &[Table], line: &[OsString]) -> Result<u8, Failure> {
+fn run(protocols: &[Protocol], tables: &[Exhibit], line: &[OsString]) -> Result<u8, Failure> {
     output::set_color(color_asked_for(line).unwrap_or("auto"));
     let program = line.first().and_then(|path| Path::new(path).file_name()?.to_str()).unwrap_or("quorate");
     let mut command = arguments::command(program, protocols)?;

@@ -177,6 +177,8 @@ pub struct LocalCoverage {
     pub searched: u64,
     /// See [`LocalCoverage::searched`].
     pub refuted_by_search: u64,
+    /// How many sets of sequences of events were executed, by the published algorithm.
+    pub sequences: Option<u64>,
     /// All runs were covered in which each process does at most so many steps by itself; `None` if all runs were or
     /// none.
     pub local_events: Option<u32>,

@@ -137,7 +137,7 @@ impl Run<'_> {
     fn scheduled(&self, at: usize, step: (LocalId, usize)) -> ScheduledStep {
         let Predecessor { transition, consumed, choices, .. } = self.step(at, step);
         let taken =
-            |message: &MessageId| Taken { envelope: self.messages[*message].envelope.clone(), nth: 0 };
+            |message: &MessageId| Taken { envelope: self.messages.envelope(*message).clone(), nth: 0 };
         ScheduledStep {
             process: ProcessId::new(at),
             kind: StepKind::Transition,
