@@ -98,6 +98,7 @@ pub(crate) fn explore_and_read<T>(
         rounds,
         threads,
         missed_probability,
+        interfaces: None,
     };
     (report, read(&kernel))
 }
@@ -323,7 +324,7 @@ fn told_violation(
 }
 
 /// The verdict that a schedule shows, as replay confirms it.
-fn violated(model: &Model, search: &Search, mut schedule: Schedule) -> Verdict {
+pub(super) fn violated(model: &Model, search: &Search, mut schedule: Schedule) -> Verdict {
     let confirm = |schedule: &Schedule| match replay(model, schedule) {
         Ok((trace, Some(broken))) => (trace, broken),
         Ok((_, None)) => panic!("a bug in quorate: replay finds nothing wrong with the counterexample"),

@@ -2,6 +2,7 @@
 //!
 //! Invariant: engines read no clock and print nothing. Limits and progress go through a [`Watch`].
 
+pub mod dir;
 mod explore;
 mod frontier;
 mod round;
@@ -20,16 +21,27 @@ pub enum Engine {
     /// Global states, with reductions.
     #[default]
     Explore,
+    /// Components one by one, and how they deal with each other.
+    Dir,
 }
 
 impl Engine {
     /// All of them.
-    pub const ALL: [Engine; 1] = [Engine::Explore];
+    pub const ALL: [Engine; 2] = [Engine::Explore, Engine::Dir];
 
     /// What it is called.
     pub fn name(self) -> &'static str {
         match self {
             Engine::Explore => "explore",
+            Engine::Dir => "dir",
+        }
+    }
+
+    /// Why it cannot search a model in its world.
+    pub fn refused(self, model: &Model) -> Option<String> {
+        match self {
+            Engine::Explore => None,
+            Engine::Dir => dir::refused(model),
         }
     }
 }
@@ -38,6 +50,7 @@ impl Engine {
 pub fn search(model: &Model, search: &Search, watch: &mut dyn Watch) -> Report {
     match search.engine {
         Engine::Explore => explore(model, search, watch),
+        Engine::Dir => dir::dir(model, search, watch),
     }
 }
 

@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use clap::ArgMatches;
+use clap::parser::ValueSource;
 
 use super::failure::Failure;
 use super::json::{Answer, Story};
@@ -62,8 +63,15 @@ impl<'p> Job<'p> {
     pub(super) fn new(protocol: &'p Protocol, matches: &ArgMatches) -> Result<Self, Failure> {
         let (arguments, model) = instance(protocol, matches)?;
         let mut search = search(matches);
-        let refused;
-        (search.reductions, refused) = reductions::chosen(&model, matches, search.count_system_states)?;
+        let mut refused = Vec::new();
+        if search.engine == Engine::Explore {
+            (search.reductions, refused) = reductions::chosen(&model, matches, search.count_system_states)?;
+        } else {
+            only_for_global_states(matches)?;
+        }
+        if let Some(reason) = search.engine.refused(&model) {
+            return Err(Failure::Usage(reason));
+        }
         if search.order == Order::Depth && search.depth_max.is_some() {
             // Depth-first search may meet a state at the limit that a shorter way leads to.
             return Err(Failure::Usage("--depth-max goes with --order breadth only".to_string()));
@@ -90,6 +98,16 @@ impl<'p> Job<'p> {
         let (arguments, word) = (&self.arguments, report.verdict.word());
         let story = Story::new(self.protocol, arguments, &self.model, word, violation, Some(report));
         Answer::new(story, &self.search, &self.refused, report, spent)
+    }
+}
+
+/// Refuses options that say how global states are searched, to an engine that does not search them.
+fn only_for_global_states(matches: &ArgMatches) -> Result<(), Failure> {
+    let given = |name: &str| matches.value_source(name) == Some(ValueSource::CommandLine);
+    let options = ["order", "visited", "depth-max", "count-system-states", "reduce", "split", "seeds"];
+    match options.into_iter().find(|name| given(name)) {
+        Some(name) => Err(Failure::Usage(format!("--{name} goes with --engine explore only"))),
+        None => Ok(()),
     }
 }
 

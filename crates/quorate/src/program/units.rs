@@ -56,8 +56,8 @@ pub(super) fn size(text: &str) -> Result<u64, Expected> {
 }
 
 /// `7,479,449`.
-pub(super) fn grouped(number: u64) -> String {
-    let digits = number.to_string();
+pub(super) fn grouped(number: impl Into<u128>) -> String {
+    let digits = number.into().to_string();
     let mut grouped = String::new();
     for (at, digit) in digits.chars().enumerate() {
         if at > 0 && (digits.len() - at).is_multiple_of(3) {

@@ -13,6 +13,7 @@ pub use minimise::{follow_causes, minimise};
 pub use replay::{Broken, Replay, ReplayError, replay};
 pub use trace::{Consumed, Origin, Schedule, ScheduledStep, Sent, Taken, Trace, TraceStep};
 
+use crate::engine::dir::Interfaces;
 use crate::protocol::Value;
 use crate::reduce::Reduction;
 use crate::world::StepKind;
@@ -145,6 +146,8 @@ pub struct Report {
     pub threads: usize,
     /// In fingerprint mode: the probability that a state was missed, at most.
     pub missed_probability: Option<f64>,
+    /// If components were explored one by one: what came of it.
+    pub interfaces: Option<Interfaces>,
 }
 
 /// What the visited states of a search are made of: the local states of its processes, whatever waits for them.
