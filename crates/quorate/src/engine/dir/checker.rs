@@ -45,12 +45,15 @@ impl<P> Move<P> {
 
 /// A model checker that lets itself be driven.
 pub trait Embedded {
-    /// A place in the run of a component. Places that are equal have the same future, and different ones count as
-    /// different traces unless their pasts do.
+    /// A place in the run of a component. Places that are equal have the same future.
     type Point: Clone + Eq + Hash;
 
     /// The components.
     fn components(&self) -> &Components;
+
+    /// Do places of a component tell all that has happened, so that each is one trace? Otherwise every way to a place
+    /// is one.
+    fn tells_past(&self, component: usize) -> bool;
 
     /// The beginning of a component's run.
     fn reset(&mut self, component: usize) -> Self::Point;

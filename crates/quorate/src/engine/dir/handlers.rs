@@ -379,6 +379,10 @@ impl Embedded for Handlers<'_> {
         &self.components
     }
 
+    fn tells_past(&self, component: usize) -> bool {
+        self.in_group(component)
+    }
+
     fn reset(&mut self, component: usize) -> Point {
         let processes = self.components.members(component).to_vec();
         let count = processes.len();

@@ -183,7 +183,6 @@ impl<E: Embedded> Locals<E> {
     }
 
     /// Finds every place of a node: what was known when its skeleton was first seen, and what nobody sees after that.
-    /// Traces are counted by their length, so that each place passes all that lead to it on to the next.
     fn explore(&mut self, node: NodeId, meter: &mut Meter<'_>) -> Result<(), Halt> {
         if self.nodes[node].explored {
             return Ok(());
@@ -201,42 +200,29 @@ impl<E: Embedded> Locals<E> {
             *so_far = so_far.saturating_add(traces);
         }
         let mut expanded = 0;
-        let mut layers = 0;
-        while !layer.is_empty() {
-            while expanded < places.len() {
-                let point = places[expanded].point.clone();
-                for Move { member, leads, ways, step, .. } in
-                    self.checker.moves(component, &point, &[]).into_iter().filter(|step| !step.is_interface())
-                {
-                    self.steps += 1;
-                    let Some(next) = leads else { continue };
-                    let process = self.checker.components().members(component)[member];
-                    let at = *numbers.entry(next).or_insert_with_key(|next| {
-                        let cause = Cause::Inside(expanded, process, step);
-                        places.push(Place { point: next.clone(), traces: 0, cause, inner: Vec::new() });
-                        places.len() - 1
-                    });
-                    places[expanded].inner.push((at, ways));
-                }
-                expanded += 1;
-                self.places += 1;
-                meter.tick(self.places, self.steps)?;
+        while expanded < places.len() {
+            let point = places[expanded].point.clone();
+            for Move { member, leads, ways, step, .. } in
+                self.checker.moves(component, &point, &[]).into_iter().filter(|step| !step.is_interface())
+            {
+                self.steps += 1;
+                let Some(next) = leads else { continue };
+                let process = self.checker.components().members(component)[member];
+                let at = *numbers.entry(next).or_insert_with_key(|next| {
+                    let cause = Cause::Inside(expanded, process, step);
+                    places.push(Place { point: next.clone(), traces: 0, cause, inner: Vec::new() });
+                    places.len() - 1
+                });
+                places[expanded].inner.push((at, ways));
             }
-            layers += 1;
-            if layers > places.len() {
-                // A way as long as that comes to a place twice.
-                self.nodes[node].endless = true;
-                break;
-            }
-            let mut next: BTreeMap<usize, u128> = BTreeMap::new();
-            for (at, traces) in layer {
-                places[at].traces = places[at].traces.saturating_add(traces);
-                for &(to, ways) in &places[at].inner {
-                    let so_far = next.entry(to).or_default();
-                    *so_far = so_far.saturating_add(traces.saturating_mul(ways));
-                }
-            }
-            layer = next;
+            expanded += 1;
+            self.places += 1;
+            meter.tick(self.places, self.steps)?;
+        }
+        if self.checker.tells_past(component) {
+            places.iter_mut().for_each(|place| place.traces = 1);
+        } else {
+            self.nodes[node].endless = !count_traces(&mut places, layer);
         }
         let explored = &mut self.nodes[node];
         (explored.places, explored.explored, explored.seeds) = (places, true, Vec::new());
@@ -324,6 +310,27 @@ impl<E: Embedded> Locals<E> {
         way.reverse();
         way
     }
+}
+
+/// Counts the traces that lead to each place, given those that others see something of at their end. They are counted
+/// by their length, so that each place passes all that lead to it on to the next. `false` if they never end.
+fn count_traces<P>(places: &mut [Place<P>], mut layer: BTreeMap<usize, u128>) -> bool {
+    // A way that is longer than this comes to a place twice.
+    for _ in 0..=places.len() {
+        if layer.is_empty() {
+            return true;
+        }
+        let mut next: BTreeMap<usize, u128> = BTreeMap::new();
+        for (at, traces) in layer {
+            places[at].traces = places[at].traces.saturating_add(traces);
+            for &(to, ways) in &places[at].inner {
+                let so_far = next.entry(to).or_default();
+                *so_far = so_far.saturating_add(traces.saturating_mul(ways));
+            }
+        }
+        layer = next;
+    }
+    false
 }
 
 /// The places where a component may stay although, with something on offer, others could see it do something from

@@ -5,7 +5,7 @@ use crate::engine::{Search, Watch};
 use crate::verdict::{Coverage, Stopped};
 
 /// How many small things are done before the watch is told.
-const TICKS: u32 = 256;
+const TICKS: u32 = 32;
 
 /// About what a place of a component takes, with the step that leads to it and its part of the tables.
 const PLACE_BYTES: u64 = 1024;
