@@ -112,7 +112,10 @@ struct System<'m> {
 
 impl<'m> System<'m> {
     fn new(model: &'m Model) -> Self {
-        assert!(matches!(model.world().channel, Channel::Bag | Channel::Fifo), "other channels are not known here");
+        assert!(
+            matches!(model.world().channel, Channel::Bag | Channel::Fifo),
+            "other channels are not known here"
+        );
         System { model, events: Vec::new(), numbers: HashMap::new() }
     }
 
@@ -128,7 +131,10 @@ impl<'m> System<'m> {
         let sent = |event: &EventId| {
             let event = *event;
             let sends = self.events[event].1.sends.iter().enumerate();
-            sends.filter(|(_, sending)| sending.to == process).map(move |(send, _)| (event, send)).collect::<Vec<_>>()
+            sends
+                .filter(|(_, sending)| sending.to == process)
+                .map(move |(send, _)| (event, send))
+                .collect::<Vec<_>>()
         };
         events.iter().flat_map(sent).filter(|message| !consumed.contains(message)).collect()
     }
@@ -161,7 +167,8 @@ impl<'m> System<'m> {
             let open = self.open(state, process);
             for transition in 0..model.process(process).transitions().len() {
                 for bag in self.bags(process, transition, &open) {
-                    let envelopes: Vec<Envelope> = bag.iter().map(|message| self.envelope(*message)).collect();
+                    let envelopes: Vec<Envelope> =
+                        bag.iter().map(|message| self.envelope(*message)).collect();
                     let consumed: Vec<&Envelope> = envelopes.iter().collect();
                     if !model.accepts(process, transition, &local, &consumed).map_err(|_| Panics)? {
                         continue;
@@ -180,8 +187,13 @@ impl<'m> System<'m> {
             if restarts < model.exposure(process).restarts {
                 let state = model.restarted(process, &local).map_err(|_| Panics)?;
                 if state != local {
-                    let event =
-                        Event { process, before, transition: None, consumed: Vec::new(), choices: Vec::new() };
+                    let event = Event {
+                        process,
+                        before,
+                        transition: None,
+                        consumed: Vec::new(),
+                        choices: Vec::new(),
+                    };
                     let effect = Effect { state, sends: Vec::new(), ordinal, restarts: restarts + 1 };
                     next.push(self.number(event, effect));
                 }

@@ -136,6 +136,12 @@ pub enum Mutant {
     NoQuiescence,
     /// With symmetry, reductions rest on the steps of representatives only.
     NoSaturation,
+    /// Component by component: that one stays where it could go on is not noticed.
+    NoRests,
+    /// Component by component: only what sends something else makes a difference.
+    NoReceptions,
+    /// Component by component: skeletons are compared as a whole only.
+    NoPrefixes,
 }
 
 /// Which processes sleep in a state that was found by a step of another.

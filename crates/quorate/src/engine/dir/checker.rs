@@ -59,7 +59,12 @@ pub trait Embedded {
     fn reset(&mut self, component: usize) -> Self::Point;
 
     /// Every step that a component can take from a place in its run if these messages are on offer to it.
-    fn moves(&mut self, component: usize, point: &Self::Point, offers: &[MessageId]) -> Vec<Move<Self::Point>>;
+    fn moves(
+        &mut self,
+        component: usize,
+        point: &Self::Point,
+        offers: &[MessageId],
+    ) -> Vec<Move<Self::Point>>;
 
     /// Who sent a message, and to whom.
     fn ends_of(&self, message: MessageId) -> (ProcessId, ProcessId);

@@ -74,7 +74,11 @@ impl Events {
                 Some(Event {
                     before: event.before.iter().filter_map(bare).collect(),
                     rest: None,
-                    received: event.received.iter().filter_map(|(from, at)| Some((bare(from)?, *at))).collect(),
+                    received: event
+                        .received
+                        .iter()
+                        .filter_map(|(from, at)| Some((bare(from)?, *at)))
+                        .collect(),
                     ..event
                 })
             }

@@ -23,6 +23,7 @@ use super::checker::{Embedded, MessageId};
 use super::events::{Event, EventId, Events, InterfaceMessage, Skeleton, What, for_each_closed_set};
 use super::local::{Label, Locals, NodeId, Panic};
 use super::meter::Meter;
+use crate::engine::Mutant;
 
 /// Where a component is in a skeleton.
 pub(super) struct Standing {
@@ -53,6 +54,7 @@ pub(super) struct Global<E: Embedded> {
     pub(super) locals: Locals<E>,
     pub(super) events: Events,
     in_order: bool,
+    mutant: Option<Mutant>,
     found: Vec<Skeleton>,
     /// Which of the found skeletons an event is in.
     containing: HashMap<EventId, Vec<usize>>,
@@ -61,9 +63,10 @@ pub(super) struct Global<E: Embedded> {
 
 impl<E: Embedded> Global<E> {
     /// A system whose messages of one sender to one receiver stay in order, or do not.
-    pub(super) fn new(checker: E, in_order: bool) -> Self {
+    pub(super) fn new(checker: E, in_order: bool, mutant: Option<Mutant>) -> Self {
         let (found, containing, bare) = (Vec::new(), HashMap::new(), HashSet::new());
-        Global { locals: Locals::new(checker), events: Events::default(), in_order, found, containing, bare }
+        let locals = Locals::new(checker);
+        Global { locals, events: Events::default(), in_order, mutant, found, containing, bare }
     }
 
     pub(super) fn components(&self) -> usize {
@@ -121,6 +124,9 @@ impl<E: Embedded> Global<E> {
             Ok::<(), std::convert::Infallible>(())
         };
         let Ok(()) = for_each_closed_set(&needs, &mut note);
+        if self.mutant == Some(Mutant::NoPrefixes) {
+            prefixes.retain(|prefix: &Vec<EventId>| prefix.len() == own.len());
+        }
         prefixes
     }
 
@@ -173,7 +179,12 @@ impl<E: Embedded> Global<E> {
     ) -> Result<Vec<Skeleton>, Halt> {
         let prefix = self.events.max_prefix(skeleton, component, kept);
         let mut next = self.next_events(&prefix, component, meter)?;
-        next.extend(self.next_rests(&prefix, component, meter)?);
+        if self.mutant == Some(Mutant::NoReceptions) {
+            next.retain(|event| self.sends(*event));
+        }
+        if self.mutant != Some(Mutant::NoRests) {
+            next.extend(self.next_rests(&prefix, component, meter)?);
+        }
         next.retain(|event| skeleton.binary_search(event).is_err());
         let branch = |event| {
             let mut branch = prefix.clone();
@@ -181,6 +192,10 @@ impl<E: Embedded> Global<E> {
             branch
         };
         Ok(next.into_iter().map(branch).collect())
+    }
+
+    fn sends(&self, event: EventId) -> bool {
+        matches!(self.events.get(event).what, What::Interface(label) if !self.locals.label(label).sent.is_empty())
     }
 
     /// Where a component is in a skeleton.
@@ -226,7 +241,10 @@ impl<E: Embedded> Global<E> {
             for (at, &message) in self.locals.label(label).sent.iter().enumerate() {
                 let ends = checker.ends_of(message);
                 // The events of a process follow each other, so their numbers tell which was first.
-                if inside(ends.1) && !received.contains(&(event, at)) && (waiting.insert(ends) || !self.in_order) {
+                if inside(ends.1)
+                    && !received.contains(&(event, at))
+                    && (waiting.insert(ends) || !self.in_order)
+                {
                     offer.messages.push((message, (event, at)));
                 }
             }
@@ -278,7 +296,8 @@ impl<E: Embedded> Global<E> {
         let standing = self.standing(skeleton, component, meter)?;
         let offer = self.on_offer(skeleton, component);
         let table = self.locals.table(standing.node, &offer.contents, meter)?;
-        let before: Vec<EventId> = standing.events.iter().filter_map(|events| events.last().copied()).collect();
+        let before: Vec<EventId> =
+            standing.events.iter().filter_map(|events| events.last().copied()).collect();
         let rest = |place: &usize| Event {
             component,
             what: What::Rest(standing.node, *place),

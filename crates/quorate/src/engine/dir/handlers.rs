@@ -141,7 +141,13 @@ impl<'m> Handlers<'m> {
     }
 
     /// The messages that a process may consume.
-    fn candidates(&self, component: usize, point: &Point, process: ProcessId, offers: &[MessageId]) -> Vec<Candidate> {
+    fn candidates(
+        &self,
+        component: usize,
+        point: &Point,
+        process: ProcessId,
+        offers: &[MessageId],
+    ) -> Vec<Candidate> {
         let offered = offers.iter().filter(|message| self.ends_of(**message).1 == process);
         let mut candidates: Vec<Candidate> =
             offered.map(|message| Candidate { message: *message, place: None, copies: 1 }).collect();
@@ -168,7 +174,13 @@ impl<'m> Handlers<'m> {
     }
 
     /// What a transition answers for these messages: nothing if it does not accept them.
-    fn answers(&mut self, process: ProcessId, local: LocalId, transition: usize, bag: &[MessageId]) -> Arc<[Answer]> {
+    fn answers(
+        &mut self,
+        process: ProcessId,
+        local: LocalId,
+        transition: usize,
+        bag: &[MessageId],
+    ) -> Arc<[Answer]> {
         let occasion = (process, local, transition, bag.to_vec());
         if let Some(answers) = self.answers.get(&occasion) {
             return Arc::clone(answers);
@@ -187,7 +199,8 @@ impl<'m> Handlers<'m> {
         }
         let mut answers = Vec::new();
         for outcome in outcomes {
-            let indices = |choices: &[crate::protocol::Choice]| choices.iter().map(|choice| choice.index).collect();
+            let indices =
+                |choices: &[crate::protocol::Choice]| choices.iter().map(|choice| choice.index).collect();
             answers.push(match outcome {
                 Ok(Outcome { choices, state, sends, .. }) => {
                     self.local_steps += 1;
@@ -253,7 +266,13 @@ impl<'m> Handlers<'m> {
             Trigger::Quorum(QuorumSystem::Listed(quorums)) => {
                 for quorum in quorums.iter().filter(|quorum| quorum.len() != 1) {
                     let members = heard.iter().filter(|one| quorum.contains(&from(one)) && clear(one));
-                    choose(&members.copied().collect::<Vec<_>>(), quorum.len(), &from, &mut Vec::new(), &mut bags);
+                    choose(
+                        &members.copied().collect::<Vec<_>>(),
+                        quorum.len(),
+                        &from,
+                        &mut Vec::new(),
+                        &mut bags,
+                    );
                 }
             }
             _ => {}
@@ -262,7 +281,13 @@ impl<'m> Handlers<'m> {
     }
 
     /// Where a step of a member leads.
-    fn after(&mut self, component: usize, point: &Point, member: usize, step: &Taken<'_>) -> (Point, Vec<usize>, Vec<MessageId>) {
+    fn after(
+        &mut self,
+        component: usize,
+        point: &Point,
+        member: usize,
+        step: &Taken<'_>,
+    ) -> (Point, Vec<usize>, Vec<MessageId>) {
         let grouped = self.in_group(component);
         let process = self.components.members(component)[member];
         let mut next = point.clone();
@@ -285,7 +310,14 @@ impl<'m> Handlers<'m> {
             let mut consumed: Vec<_> = consumed.collect();
             consumed.sort_unstable();
             let before = point.members[member].last;
-            self.number_history((process, before, step.kind, step.transition, step.choices.to_vec(), consumed))
+            self.number_history((
+                process,
+                before,
+                step.kind,
+                step.transition,
+                step.choices.to_vec(),
+                consumed,
+            ))
         } else {
             0
         };
@@ -304,7 +336,8 @@ impl<'m> Handlers<'m> {
         } else {
             next.inside.sort_unstable();
         }
-        next.members[member] = Member { local: step.local, restarts: step.restarts, clock: clock.clone(), last };
+        next.members[member] =
+            Member { local: step.local, restarts: step.restarts, clock: clock.clone(), last };
         (next, clock, sent)
     }
 
@@ -315,7 +348,8 @@ impl<'m> Handlers<'m> {
         if restarts >= self.model.exposure(process).restarts {
             return None;
         }
-        let step = LocalStep { kind: StepKind::Restart, transition: 0, choices: Vec::new(), consumed: Vec::new() };
+        let step =
+            LocalStep { kind: StepKind::Restart, transition: 0, choices: Vec::new(), consumed: Vec::new() };
         let (leads, clock) = match self.model.restarted(process, &self.locals[local as usize]) {
             Ok(state) => {
                 let state = self.number_local(state);
@@ -403,7 +437,8 @@ impl Embedded for Handlers<'_> {
             let candidates = self.candidates(component, point, process, offers);
             for transition in 0..self.model.process(process).transitions().len() {
                 for bag in self.bags(process, local, transition, &candidates) {
-                    let mut contents: Vec<MessageId> = bag.iter().map(|candidate| candidate.message).collect();
+                    let mut contents: Vec<MessageId> =
+                        bag.iter().map(|candidate| candidate.message).collect();
                     contents.sort_unstable();
                     let mut received: Vec<MessageId> =
                         bag.iter().filter(|one| one.place.is_none()).map(|one| one.message).collect();
@@ -411,7 +446,8 @@ impl Embedded for Handlers<'_> {
                     let ways = bag.iter().map(|candidate| candidate.copies).product();
                     for answer in self.answers(process, local, transition, &contents).iter() {
                         let kind = StepKind::Transition;
-                        let consumed = contents.iter().map(|message| self.envelope(*message).clone()).collect();
+                        let consumed =
+                            contents.iter().map(|message| self.envelope(*message).clone()).collect();
                         let step = LocalStep { kind, transition, choices: answer.choices.clone(), consumed };
                         let received = received.clone();
                         let (leads, clock, sent) = match &answer.done {

@@ -166,7 +166,8 @@ impl<'m> Judge<'m> {
             let mut seen = initial.clone();
             for component in 0..components {
                 let own = chosen.iter().map(|at| showing[*at]);
-                let own: Vec<u32> = own.filter(|event| global.events.get(*event).component == component).collect();
+                let own: Vec<u32> =
+                    own.filter(|event| global.events.get(*event).component == component).collect();
                 let grouped = global.locals.checker.components().members(component).len() > 1;
                 if grouped {
                     let node = global.standing(&own, component, meter)?.node;

@@ -114,7 +114,15 @@ impl<E: Embedded> Locals<E> {
             numbers.insert(key.clone(), nodes.len());
             nodes.push(Node::new(key, vec![(checker.reset(component), 1, Cause::Start)]));
         }
-        Locals { checker, nodes, numbers, labels: Vec::new(), label_numbers: HashMap::new(), places: 0, steps: 0 }
+        Locals {
+            checker,
+            nodes,
+            numbers,
+            labels: Vec::new(),
+            label_numbers: HashMap::new(),
+            places: 0,
+            steps: 0,
+        }
     }
 
     /// The node of a component that has done nothing yet.
@@ -151,7 +159,12 @@ impl<E: Embedded> Locals<E> {
     }
 
     /// The node after one more interface event.
-    pub(super) fn child(&mut self, node: NodeId, label: LabelId, meter: &mut Meter<'_>) -> Result<NodeId, Halt> {
+    pub(super) fn child(
+        &mut self,
+        node: NodeId,
+        label: LabelId,
+        meter: &mut Meter<'_>,
+    ) -> Result<NodeId, Halt> {
         let mut key = self.nodes[node].key.clone();
         let Label { member, received, .. } = self.label(label);
         let (member, received) = (*member, received.clone());
@@ -166,7 +179,8 @@ impl<E: Embedded> Locals<E> {
     /// The node of a component that rests at a place of a node.
     pub(super) fn rest(&mut self, node: NodeId, place: usize) -> NodeId {
         let Key { component, labels, .. } = &self.nodes[node].key;
-        let key = Key { component: *component, rest: Some((node, place)), labels: vec![Vec::new(); labels.len()] };
+        let key =
+            Key { component: *component, rest: Some((node, place)), labels: vec![Vec::new(); labels.len()] };
         if let Some(known) = self.numbers.get(&key) {
             return *known;
         }
@@ -336,7 +350,8 @@ fn count_traces<P>(places: &mut [Place<P>], mut layer: BTreeMap<usize, u128>) ->
 /// The places where a component may stay although, with something on offer, others could see it do something from
 /// another place: those from which no step needs as little.
 fn rests<P>(needs: &[Vec<Vec<MessageId>>], seen: &[Vec<MessageId>], places: &[Place<P>]) -> Vec<usize> {
-    let enough = |offers: &[MessageId], needed: &[MessageId]| needed.iter().all(|message| offers.contains(message));
+    let enough =
+        |offers: &[MessageId], needed: &[MessageId]| needed.iter().all(|message| offers.contains(message));
     let stays = |at: usize, offers: &[MessageId]| !needs[at].iter().any(|needed| enough(offers, needed));
     let rests = |at: &usize| places[*at].inner.is_empty() && seen.iter().any(|offers| stays(*at, offers));
     (0..places.len()).filter(|at| places.len() > 1 && rests(at)).collect()

@@ -103,7 +103,7 @@ pub fn dir_in_components(
         panic!("{reason}");
     }
     let in_order = model.world().channel == Channel::Fifo;
-    let mut global = Global::new(Handlers::new(model, components), in_order);
+    let mut global = Global::new(Handlers::new(model, components), in_order, search.tuning.mutant);
     let mut meter = Meter::new(search, watch);
     let mut judge = Judge::new(model);
     let explored = global

@@ -24,7 +24,10 @@ pub struct Components {
 impl Components {
     /// Every process by itself.
     pub fn processes(model: &Model) -> Self {
-        Components { members: model.ids().map(|id| vec![id]).collect(), of: (0..model.ids().count()).collect() }
+        Components {
+            members: model.ids().map(|id| vec![id]).collect(),
+            of: (0..model.ids().count()).collect(),
+        }
     }
 
     /// These groups of processes; `None` unless every process is in exactly one of them.
@@ -124,7 +127,8 @@ impl Trace {
     pub fn run(model: &Model, schedule: &Schedule) -> Result<Self, ReplayError> {
         let mut run = Run::new(model);
         for (at, step) in schedule.iter().enumerate() {
-            let refused = || ReplayError { step: at, reason: "these messages are not in the inbox".to_string() };
+            let refused =
+                || ReplayError { step: at, reason: "these messages are not in the inbox".to_string() };
             let mut places: Vec<usize> = Vec::new();
             for Taken { envelope, nth } in &step.consumed {
                 let inbox = &run.inboxes[step.process.index()];
@@ -159,7 +163,11 @@ impl Trace {
                 }
             }
             if !moved {
-                return taken.iter().zip(sequences).all(|(taken, all)| *taken == all.len()).then_some(run.trace);
+                return taken
+                    .iter()
+                    .zip(sequences)
+                    .all(|(taken, all)| *taken == all.len())
+                    .then_some(run.trace);
             }
         }
     }
@@ -225,7 +233,11 @@ impl Trace {
     #[must_use]
     pub fn common_prefix(&self, other: &Trace) -> Trace {
         let common = |(ours, theirs): (&Vec<Happening>, &Vec<Happening>)| {
-            ours.iter().zip(theirs).take_while(|(our, their)| our == their).map(|(our, _)| our.clone()).collect()
+            ours.iter()
+                .zip(theirs)
+                .take_while(|(our, their)| our == their)
+                .map(|(our, _)| our.clone())
+                .collect()
         };
         // A step that is equal may still consume what an unequal one has sent.
         let steps: Vec<Vec<Happening>> = self.steps.iter().zip(&other.steps).map(common).collect();
@@ -260,7 +272,8 @@ impl Trace {
     pub fn signature(&self) -> u128 {
         let half = |salt: u64| {
             let mut hash = salt;
-            let mut absorb = |word: u64| hash = fold(hash ^ word, 0x9e37_79b9_7f4a_7c15 ^ salt).rotate_left(23) ^ salt;
+            let mut absorb =
+                |word: u64| hash = fold(hash ^ word, 0x9e37_79b9_7f4a_7c15 ^ salt).rotate_left(23) ^ salt;
             for steps in &self.steps {
                 absorb(steps.len() as u64);
                 for step in steps {
@@ -408,7 +421,8 @@ fn moved(from: &Trace, to: &Trace, components: &Components, instance: Instance) 
     let Instance { process, step, send } = instance;
     let ordinal = from.interface_steps(components, process).iter().position(|at| *at == step)?;
     let step_there = *to.interface_steps(components, process).get(ordinal)?;
-    let (sent, sent_there) = (&from.steps[process.index()][step].sent, &to.steps[process.index()][step_there].sent);
+    let (sent, sent_there) =
+        (&from.steps[process.index()][step].sent, &to.steps[process.index()][step_there].sent);
     let receiver = sent[send].to;
     let nth = sent[..send].iter().filter(|sending| sending.to == receiver).count();
     let mut there = (0..sent_there.len()).filter(|at| sent_there[*at].to == receiver);
