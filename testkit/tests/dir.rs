@@ -20,8 +20,9 @@ const SEEDS: std::ops::Range<u64> = 0..1_250;
 
 fn zoo(name: &str, given: &[(&str, &str)]) -> Model {
     let protocols = quorate_zoo::protocols();
-    let protocol = protocols.iter().find(|protocol| protocol.name() == name).unwrap();
-    protocol.instance(&protocol.arguments(given.iter().copied(), None).unwrap()).unwrap()
+    let protocol = protocols.iter().find(|protocol| protocol.name() == name).expect("it is in the zoo");
+    let arguments = protocol.arguments(given.iter().copied(), None).expect("arguments that it takes");
+    protocol.instance(&arguments).expect("an instance that makes sense")
 }
 
 /// The counts that ALGORITHMS 4 and DEMETER give.
@@ -52,7 +53,8 @@ fn partitions(model: &Model) -> Vec<Components> {
     let apart: Vec<Vec<ProcessId>> =
         [ids.iter().step_by(2).copied().collect(), ids.iter().skip(1).step_by(2).copied().collect()].to_vec();
     let whole = vec![ids];
-    let groups = [pairs, apart, whole].map(|groups| Components::groups(model, &groups).unwrap());
+    let groups =
+        [pairs, apart, whole].map(|groups| Components::groups(model, &groups).expect("all are there"));
     [Components::processes(model)].into_iter().chain(groups).collect()
 }
 
@@ -103,7 +105,8 @@ fn compare(seed: u64, channel: Channel) -> Option<Compared> {
     let mut compared =
         Compared { violated: false, runs: false, reduced: false, groups: 0, differences: Vec::new() };
     let world = World { channel, ..World::default() };
-    let model = |protocol: &RandomProtocol| protocol.model().in_world(world.clone()).unwrap();
+    let model =
+        |protocol: &RandomProtocol| protocol.model().in_world(world.clone()).expect("a world that fits");
     let bare = protocol.without_properties();
     let runs = maximal_runs::count(&model(&bare), RUN_STATES_MAX);
     if runs == Runs::TooMany {
@@ -121,7 +124,8 @@ fn compare(seed: u64, channel: Channel) -> Option<Compared> {
             }
             compared.groups += usize::from(components != Components::processes(&model));
             compared.violated |= report.verdict.violation().is_some();
-            let (holds, interfaces) = (report.verdict.word() == "holds", report.interfaces.unwrap());
+            let holds = report.verdict.word() == "holds";
+            let interfaces = report.interfaces.expect("it explores components");
             compared.runs |= holds && runs != Runs::Panics;
             compared.reduced |= interfaces.global_traces > Some(interfaces.global_skeletons.into());
             let differ = differences(&model, &found, runs, &report);
@@ -132,6 +136,7 @@ fn compare(seed: u64, channel: Channel) -> Option<Compared> {
 }
 
 #[track_caller]
+#[expect(clippy::print_stdout, reason = "a test may say what it has seen")]
 fn compare_all(channel: Channel, seeds: std::ops::Range<u64>, wanted: usize) {
     let results = for_each_seed(seeds, |seed| compare(seed, channel));
     let compared: Vec<(u64, &Compared)> =

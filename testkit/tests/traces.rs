@@ -26,12 +26,12 @@ fn models(seeds: std::ops::Range<u64>) -> impl Iterator<Item = (u64, Model)> {
 fn partitions(model: &Model) -> [Components; 2] {
     let ids: Vec<ProcessId> = model.ids().collect();
     let groups = [ids[..1].to_vec(), ids[1..].to_vec()];
-    [Components::processes(model), Components::groups(model, &groups).unwrap()]
+    [Components::processes(model), Components::groups(model, &groups).expect("all are there")]
 }
 
 /// The same steps, another order of independent ones: neighbours are exchanged where replay lets them.
 fn shuffled(model: &Model, schedule: &Schedule) -> Schedule {
-    let trace = Trace::run(model, schedule).unwrap();
+    let trace = Trace::run(model, schedule).expect("it has been run before");
     let mut other = schedule.clone();
     for at in 1..other.len() {
         let mut swapped = other.clone();

@@ -129,9 +129,9 @@ mod tests {
 
     #[test]
     fn what_people_read_is_written() {
-        assert_eq!(grouped(0), "0");
-        assert_eq!(grouped(999), "999");
-        assert_eq!(grouped(7_479_449), "7,479,449");
+        assert_eq!(grouped(0_u64), "0");
+        assert_eq!(grouped(999_u64), "999");
+        assert_eq!(grouped(7_479_449_u64), "7,479,449");
         assert_eq!(bytes(512), "512 bytes");
         assert_eq!(bytes(1 << 20), "1.0 MiB");
         assert_eq!(bytes(163 << 20), "163 MiB");

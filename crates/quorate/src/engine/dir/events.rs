@@ -51,7 +51,7 @@ pub(super) type Skeleton = Vec<EventId>;
 /// All events known so far.
 #[derive(Default)]
 pub(super) struct Events {
-    events: Vec<Event>,
+    known: Vec<Event>,
     numbers: HashMap<Event, EventId>,
     /// Each event as it is without rests.
     bare: Vec<Option<EventId>>,
@@ -59,7 +59,7 @@ pub(super) struct Events {
 
 impl Events {
     pub(super) fn get(&self, event: EventId) -> &Event {
-        &self.events[event as usize]
+        &self.known[event as usize]
     }
 
     /// The number of an event.
@@ -84,10 +84,10 @@ impl Events {
             }
         };
         let bare = bare.filter(|bare| *bare != event).map(|bare| self.number(bare));
-        let fresh = EventId::try_from(self.events.len()).expect("fewer events than memory");
+        let fresh = EventId::try_from(self.known.len()).expect("fewer events than memory");
         let itself = matches!(event.what, What::Interface(_)).then_some(fresh);
         self.bare.push(bare.or(itself));
-        self.events.push(event.clone());
+        self.known.push(event.clone());
         self.numbers.insert(event, fresh);
         fresh
     }
@@ -161,15 +161,19 @@ mod tests {
     #[test]
     fn the_largest_prefix_loses_what_follows() {
         let mut events = Events::default();
-        let a = events.number(event(0, 0, None, None));
-        let b = events.number(event(1, 1, None, Some(a)));
-        let c = events.number(event(0, 2, Some(a), None));
-        let d = events.number(event(2, 3, None, Some(c)));
-        let e = events.number(event(1, 4, Some(b), Some(c)));
-        let all = vec![a, b, c, d, e];
-        assert_eq!(events.max_prefix(&all, 0, &[a]), vec![a, b]);
-        assert_eq!(events.max_prefix(&all, 1, &[]), vec![a, c, d]);
-        assert_eq!(events.max_prefix(&all, 2, &[]), vec![a, b, c, e]);
+        for (component, before, from) in [
+            (0, None, None),
+            (1, None, Some(0)),
+            (0, Some(0), None),
+            (2, None, Some(2)),
+            (1, Some(1), Some(2)),
+        ] {
+            events.number(event(component, 0, before, from));
+        }
+        let all = [0, 1, 2, 3, 4];
+        assert_eq!(events.max_prefix(&all, 0, &[0]), [0, 1]);
+        assert_eq!(events.max_prefix(&all, 1, &[]), [0, 2, 3]);
+        assert_eq!(events.max_prefix(&all, 2, &[]), [0, 1, 2, 4]);
     }
 
     #[test]

@@ -139,7 +139,9 @@ impl<E: Embedded> Global<E> {
     ) -> Result<(), Halt> {
         let complete = self.complete(skeleton, meter)?;
         let at = self.found.len();
-        complete.iter().for_each(|event| self.containing.entry(*event).or_default().push(at));
+        for event in &complete {
+            self.containing.entry(*event).or_default().push(at);
+        }
         let bare = self.events.bare(&complete);
         meter.other_bytes += (16 * complete.len() + 4 * bare.len() + 128) as u64;
         self.found.push(complete);
@@ -153,15 +155,12 @@ impl<E: Embedded> Global<E> {
     fn complete(&mut self, mut skeleton: Skeleton, meter: &mut Meter<'_>) -> Result<Skeleton, Halt> {
         let (mut component, mut still) = (0, 0);
         while still < self.components() {
-            match self.next_events(&skeleton, component, meter)?.first() {
-                Some(next) => {
-                    insert(&mut skeleton, *next);
-                    still = 0;
-                }
-                None => {
-                    still += 1;
-                    component = (component + 1) % self.components();
-                }
+            if let Some(next) = self.next_events(&skeleton, component, meter)?.first() {
+                insert(&mut skeleton, *next);
+                still = 0;
+            } else {
+                still += 1;
+                component = (component + 1) % self.components();
             }
             meter.pass()?;
         }
@@ -334,7 +333,9 @@ impl OnOffer {
             };
             ways = ways.iter().flat_map(with).collect();
         }
-        ways.iter_mut().for_each(|way| way.sort_unstable());
+        for way in &mut ways {
+            way.sort_unstable();
+        }
         ways
     }
 }

@@ -293,7 +293,9 @@ impl<'m> Handlers<'m> {
         let mut next = point.clone();
         let mut clock = point.members[member].clock.clone();
         let places: Vec<usize> = step.bag.iter().filter_map(|candidate| candidate.place).collect();
-        places.iter().for_each(|place| join(&mut clock, &point.inside[*place].clock));
+        for place in &places {
+            join(&mut clock, &point.inside[*place].clock);
+        }
         let outside = |message: &MessageId| self.components.of(self.ends_of(*message).1) != component;
         let mut sent: Vec<MessageId> = step.sent.iter().filter(|message| outside(message)).copied().collect();
         sent.sort_by_key(|message| self.ends_of(*message).1);

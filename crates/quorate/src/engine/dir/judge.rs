@@ -164,16 +164,16 @@ impl<'m> Judge<'m> {
         for_each_closed_set(&needs, &mut |chosen: &[usize]| {
             meter.pass()?;
             let mut seen = initial.clone();
-            for component in 0..components {
+            for (component, seen) in seen.iter_mut().enumerate() {
                 let own = chosen.iter().map(|at| showing[*at]);
                 let own: Vec<u32> =
                     own.filter(|event| global.events.get(*event).component == component).collect();
                 let grouped = global.locals.checker.components().members(component).len() > 1;
                 if grouped {
                     let node = global.standing(&own, component, meter)?.node;
-                    seen[component] = self.views_at(global, at, property, node, meter)?;
+                    *seen = self.views_at(global, at, property, node, meter)?;
                 } else if let Some(last) = own.last() {
-                    seen[component] = after[last];
+                    *seen = after[last];
                 }
             }
             if !self.good.insert((at, seen.clone())) {
@@ -220,14 +220,12 @@ impl<'m> Judge<'m> {
             known.len() == views.len()
                 && views.iter().all(|(view, _)| known.iter().any(|(other, _)| other == view))
         };
-        let number = match alike.iter().find(same) {
-            Some(known) => *known,
-            None => {
-                alike.push(self.views.len());
-                self.views.push(Arc::new(views));
-                self.views.len() - 1
-            }
-        };
+        let known = alike.iter().find(same).copied();
+        let number = known.unwrap_or(self.views.len());
+        if known.is_none() {
+            alike.push(number);
+            self.views.push(Arc::new(views));
+        }
         self.of_node.insert((at, node), number);
         Ok(number)
     }

@@ -234,7 +234,9 @@ impl<E: Embedded> Locals<E> {
             meter.tick(self.places, self.steps)?;
         }
         if self.checker.tells_past(component) {
-            places.iter_mut().for_each(|place| place.traces = 1);
+            for place in &mut places {
+                place.traces = 1;
+            }
         } else {
             self.nodes[node].endless = !count_traces(&mut places, layer);
         }

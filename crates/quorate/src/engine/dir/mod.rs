@@ -168,7 +168,9 @@ fn told(
         let node = match node {
             Ok(node) => node,
             Err(Halt::Stopped(stopped)) => return Verdict::Unknown(stopped),
-            Err(_) => panic!("a bug in quorate: a violation is found on the way to another"),
+            Err(Halt::Panicking(_) | Halt::Broken(_)) => {
+                panic!("a bug in quorate: a violation is found on the way to another")
+            }
         };
         for (process, step) in global.locals.way_to(node, *place) {
             sequences[process.index()].push(step);

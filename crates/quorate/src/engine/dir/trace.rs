@@ -42,7 +42,9 @@ impl Components {
             }
         }
         let mut members = groups.to_vec();
-        members.iter_mut().for_each(|group| group.sort_unstable());
+        for group in &mut members {
+            group.sort_unstable();
+        }
         Some(Components { members, of: of.into_iter().collect::<Option<_>>()? })
     }
 
@@ -283,7 +285,9 @@ impl Trace {
                     step.choices.iter().for_each(|choice| absorb(*choice as u64));
                     absorb(step.consumed.len() as u64);
                     for Instance { process, step, send } in &step.consumed {
-                        [process.index(), *step, *send].iter().for_each(|word| absorb(*word as u64));
+                        for word in [process.index(), *step, *send] {
+                            absorb(word as u64);
+                        }
                     }
                     absorb(step.sent.len() as u64);
                     for Sending { to, body } in &step.sent {
@@ -374,8 +378,8 @@ impl Trace {
                 }
             }
         }
-        for steps in &mut result.steps {
-            steps.iter_mut().for_each(|step| step.consumed.sort_unstable());
+        for step in result.steps.iter_mut().flatten() {
+            step.consumed.sort_unstable();
         }
         Some(result)
     }
