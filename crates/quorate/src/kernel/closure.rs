@@ -465,7 +465,7 @@ impl<'m> Closure<'m> {
         Supplies { limited: Some(supply) }
     }
 
-    fn bytes(&self) -> u64 {
+    pub(crate) fn bytes(&self) -> u64 {
         let of = |process: &ProcessClosure| {
             let nodes = process.nodes.bytes() + (process.progress.capacity() * size_of::<Progress>()) as u64;
             process.graph.bytes() + nodes + 2 * (process.edges.capacity() * size_of::<Edge>()) as u64
