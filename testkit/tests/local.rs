@@ -12,6 +12,7 @@ use quorate::{Outbox, ProcessId, Received, Role, RoleName, System, Transitions, 
 use quorate_testkit::corpus::{for_each_seed, seeds};
 use quorate_testkit::naive::{Findings, NO_PANIC, search};
 use quorate_testkit::random::RandomProtocol;
+use quorate_testkit::worlds::random_world;
 
 /// Protocols with more states are skipped.
 const STATES_MAX: usize = 1_500;
@@ -35,25 +36,25 @@ fn differs(found: &Findings, report: &Report) -> Option<String> {
 }
 
 /// In what the engine differs from the naive checker, however it is tuned.
-fn disagreement(protocol: &RandomProtocol) -> Option<String> {
-    let model = protocol.model();
-    let found = search(&model, STATES_MAX)?;
+fn disagreement(model: &Model) -> Option<String> {
+    let found = search(model, STATES_MAX)?;
     for (tuning, classes) in
         [(WIDE, Classes::Observations), (TIGHT, Classes::Observations), (CLOSE, Classes::States)]
     {
-        let report = local(&model, Search { tuning, classes, ..Search::default() });
+        let report = local(model, Search { tuning, classes, ..Search::default() });
         if let Some(differs) = differs(&found, &report) {
             return Some(format!("closure of {}, {classes:?}: {differs}", tuning.closure_max));
         }
-        if let Some((closure, precision)) = closure_of(&model, tuning) {
+        if let Some((closure, precision)) = closure_of(model, tuning) {
             let missing =
                 found.local_states.iter().zip(&closure).find(|(seen, known)| !seen.is_subset(known));
-            if missing.is_some() {
-                return Some(format!("a closure with precision {precision} lacks a local state"));
+            if let Some((seen, known)) = missing {
+                let lost: Vec<&Value> = seen.difference(known).collect();
+                return Some(format!("a closure with precision {precision} lacks {lost:?}"));
             }
         }
     }
-    let bounded = local(&model, Search { local_events_max: Some(2), tuning: WIDE, ..Search::default() });
+    let bounded = local(model, Search { local_events_max: Some(2), tuning: WIDE, ..Search::default() });
     match &bounded.verdict {
         Verdict::HoldsWithin(_) => None,
         _ => differs(&found, &bounded).map(|differs| format!("few local events: {differs}")),
@@ -68,7 +69,19 @@ fn fail_if_any(disagreeing: &[(u64, String)]) {
 
 #[test]
 fn random_protocols() {
-    let results = for_each_seed(seeds(), |seed| disagreement(&RandomProtocol::new(seed)));
+    let results = for_each_seed(seeds(), |seed| disagreement(&RandomProtocol::new(seed).model()));
+    let disagreeing: Vec<(u64, String)> =
+        results.into_iter().filter_map(|(seed, differs)| Some((seed, differs?))).collect();
+    fail_if_any(&disagreeing);
+}
+
+#[test]
+fn random_protocols_in_random_worlds() {
+    let results = for_each_seed(seeds(), |seed| {
+        let model = RandomProtocol::for_worlds(seed).model();
+        let world = random_world(seed, &model);
+        disagreement(&model.in_world(world).ok()?)
+    });
     let disagreeing: Vec<(u64, String)> =
         results.into_iter().filter_map(|(seed, differs)| Some((seed, differs?))).collect();
     fail_if_any(&disagreeing);
@@ -143,6 +156,60 @@ fn every_candidate_is_decided_as_the_naive_checker_does() {
     println!("{} pairs are reached, {} only seem to be", total.reachable, total.spurious);
     fail_if_any(&wrong);
     assert!(total.reachable > 2_000 && total.spurious > 500, "the pairs tell both ways");
+}
+
+/// Starts along a run to a pair of local states, and asks from there for that pair and for others. Says how often it
+/// asked, or what was answered wrongly.
+fn ask_from_snapshots(protocol: &RandomProtocol) -> Option<Result<usize, String>> {
+    let bare = protocol.without_properties();
+    let found = search(&bare.model(), STATES_MAX).filter(|found| !found.broken.contains_key(NO_PANIC))?;
+    let last = found.locals.last()?;
+    let far: Vec<(ProcessId, Value)> =
+        last.iter().enumerate().map(|(at, state)| (ProcessId::new(at), state.clone())).collect();
+    let reached = local(&bare.model().asking(Property::never(far.clone())), Search::default());
+    let steps = reached.verdict.violation()?.trace.steps.clone();
+    let mut asked = 0;
+    for taken in [0, steps.len() / 2, steps.len()] {
+        let from = |together: &[(ProcessId, Value)]| {
+            let model = bare.model().after(&steps[..taken]).expect("the run is one of the protocol");
+            model.asking(Property::never(together.to_vec()))
+        };
+        let model = from(&far);
+        let report = local(&model, Search { tuning: WIDE, ..Search::default() });
+        let Some(violation) = report.verdict.violation() else {
+            return Some(Err(format!("after {taken} steps of {}: {}", steps.len(), report.verdict.word())));
+        };
+        if violation.trace.steps[..taken] != steps[..taken] {
+            return Some(Err(
+                "the story of a violation does not begin with what led to its start".to_string()
+            ));
+        }
+        // What the others answer, explore without any reduction answers too.
+        for other in found.locals.iter().step_by(found.locals.len().div_ceil(4)) {
+            let pair = [(ProcessId::new(0), other[0].clone()), (ProcessId::new(1), other[1].clone())];
+            let model = from(&pair);
+            let plain = check(&model, &Search { threads: 1, ..Search::default() }, &mut ());
+            let reductions = Reductions::strongest(&model).0;
+            let reduced = check(&model, &Search { threads: 1, reductions, ..Search::default() }, &mut ());
+            let local = local(&model, Search { tuning: CLOSE, ..Search::default() });
+            asked += 1;
+            let words = [plain, reduced, local].map(|report| report.verdict.word());
+            if words.iter().any(|word| *word != words[0]) {
+                return Some(Err(format!("after {taken} steps, of {pair:?} they say {words:?}")));
+            }
+        }
+    }
+    Some(Ok(asked))
+}
+
+#[test]
+fn from_a_snapshot_a_run_goes_on_as_it_could() {
+    let results = for_each_seed(0..600, |seed| ask_from_snapshots(&RandomProtocol::new(seed)));
+    let wrong: Vec<(u64, String)> =
+        results.iter().filter_map(|(seed, asked)| Some((*seed, asked.clone()?.err()?))).collect();
+    fail_if_any(&wrong);
+    let asked: usize = results.into_iter().filter_map(|(_, asked)| asked?.ok()).sum();
+    assert!(asked > 2_000, "asked {asked} times");
 }
 
 #[test]

@@ -108,6 +108,9 @@ impl Check {
     pub fn run(self) -> Result<Report, SystemError> {
         let mut watch = Deadline { start: Instant::now(), time_max: self.time_max };
         let model = self.model?.in_world(self.world).map_err(SystemError::World)?;
+        if let Some(reason) = self.search.engine.refused(&model) {
+            return Err(SystemError::Engine(reason));
+        }
         let reductions = match &self.reduce {
             Reduce::Strongest => Reductions::strongest(&model).0,
             Reduce::Nothing => Reductions::default(),

@@ -99,6 +99,7 @@ pub(crate) fn explore_and_read<T>(
         threads,
         missed_probability,
         local: None,
+        interfaces: None,
     };
     (report, read(&kernel))
 }

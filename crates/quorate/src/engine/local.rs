@@ -250,21 +250,14 @@ impl Run<'_> {
 
     fn report(self, verdict: Verdict) -> Report {
         let Run { model, search, coverage, local, last, .. } = self;
-        let blank = Report {
-            verdict: Verdict::Holds,
-            properties: model.property_names().map(str::to_string).collect(),
+        let blank = || super::simple_report(model, Verdict::Holds, coverage);
+        Report {
+            verdict,
             coverage,
-            faults: Vec::new(),
-            system_states: None,
-            orbits: None,
-            seen: None,
-            reductions: Vec::new(),
-            rounds: 0,
+            local: Some(local),
             threads: search.threads,
-            missed_probability: None,
-            local: None,
-        };
-        Report { verdict, coverage, local: Some(local), threads: search.threads, ..last.unwrap_or(blank) }
+            ..last.unwrap_or_else(blank)
+        }
     }
 }
 

@@ -3,6 +3,7 @@
 //! Invariant: engines read no clock and print nothing. Limits and progress go through a [`Watch`].
 
 mod bounded;
+pub mod dir;
 mod explore;
 mod frontier;
 mod local;
@@ -40,17 +41,20 @@ pub enum Engine {
     LmcGeneral,
     /// Local states, combined where they look as if they violated a property: its optimised algorithm.
     LmcOptimised,
+    /// Components one by one, and how they deal with each other.
+    Dir,
 }
 
 impl Engine {
     /// All of them.
-    pub const ALL: [Engine; 6] = [
+    pub const ALL: [Engine; 7] = [
         Engine::Explore,
         Engine::Local,
         Engine::BoundedDepth,
         Engine::PlainDepth,
         Engine::LmcGeneral,
         Engine::LmcOptimised,
+        Engine::Dir,
     ];
 
     /// What it is called.
@@ -62,6 +66,22 @@ impl Engine {
             Engine::PlainDepth => "b-dfs-plain",
             Engine::LmcGeneral => "lmc-gen",
             Engine::LmcOptimised => "lmc-opt",
+            Engine::Dir => "dir",
+        }
+    }
+
+    /// Why it cannot search a model in its world.
+    pub fn refused(self, model: &Model) -> Option<String> {
+        match self {
+            Engine::Explore | Engine::Local | Engine::BoundedDepth => None,
+            _ if model.start().is_some() => {
+                let name = self.name();
+                Some(format!(
+                    "--engine {name} starts at the beginning only: --from goes with explore, local and b-dfs"
+                ))
+            }
+            Engine::PlainDepth | Engine::LmcGeneral | Engine::LmcOptimised => None,
+            Engine::Dir => dir::refused(model),
         }
     }
 
@@ -81,6 +101,7 @@ pub fn search(model: &Model, search: &Search, watch: &mut dyn Watch) -> Report {
         Engine::PlainDepth => published::plain_depth(model, search, watch),
         Engine::LmcGeneral => published::lmc(model, search, Classes::States, watch),
         Engine::LmcOptimised => published::lmc(model, search, Classes::Observations, watch),
+        Engine::Dir => dir::dir(model, search, watch),
     }
 }
 
@@ -99,6 +120,7 @@ fn simple_report(model: &Model, verdict: Verdict, coverage: Coverage) -> Report 
         threads: 1,
         missed_probability: None,
         local: None,
+        interfaces: None,
     }
 }
 
@@ -206,6 +228,12 @@ pub enum Mutant {
     ConsumedOnce,
     /// Of the local states that lead to a candidate, only those are kept that do so in one step.
     NoAncestors,
+    /// Component by component: that one stays where it could go on is not noticed.
+    NoRests,
+    /// Component by component: only what sends something else makes a difference.
+    NoReceptions,
+    /// Component by component: skeletons are compared as a whole only.
+    NoPrefixes,
 }
 
 /// Which processes sleep in a state that was found by a step of another.

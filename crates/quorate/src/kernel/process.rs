@@ -22,7 +22,7 @@ use super::quorums::quorums_among;
 use super::symmetry;
 use super::table::Interner;
 use crate::protocol::{Envelope, Model, Outcome, Panicked, ProcessId, Trigger, Value};
-use crate::world::{Channel, CrashSends, Crashes, Inbox, Past, StepKind};
+use crate::world::{Channel, CrashSends, Crashes, Inbox, Past, StepKind, World};
 pub(super) use queries::Possibility;
 
 pub(super) type LocalId = u32;
@@ -353,9 +353,9 @@ impl ProcessGraph {
         steps: &mut Vec<ConfigurationStep>,
     ) {
         for transition in 0..tools.model.process(self.id).transitions().len() {
-            let channel = tools.model.world().channel;
-            let Ok(consumptions) = self.consumptions(from, inbox, channel, transition, tools) else {
-                steps.extend(self.panicking_selections(from, inbox, transition, tools));
+            let world = tools.model.world();
+            let Ok(consumptions) = self.consumptions(from, inbox, world, transition, tools) else {
+                steps.extend(self.panicking_selections(from, inbox, world, transition, tools));
                 continue;
             };
             for consumed in consumptions {
@@ -530,19 +530,19 @@ impl ProcessGraph {
         &self,
         local: LocalId,
         inbox: &Inbox<Entry>,
-        channel: Channel,
+        world: &World,
         transition: usize,
         tools: &mut Tools<'_, '_>,
     ) -> Result<Vec<Vec<Offer>>, Panicked> {
         let model = tools.model;
         let trigger = model.process(self.id).transitions()[transition].trigger();
-        let offers = self.offers(inbox, channel, trigger, tools);
+        let offers = self.offers(inbox, world.channel, trigger, tools);
         let mail = &*tools.mail;
         let envelopes: Vec<&Envelope> = offers.iter().map(|offer| mail.envelope(offer.message)).collect();
         let keys = match model.keys(self.id, transition, self.locals.value(local), &envelopes) {
             Ok(keys) => keys,
             Err(panicked) => {
-                self.keys_one_by_one(local, inbox, transition, &offers, mail, model).ok_or(panicked)?
+                self.keys_one_by_one(local, inbox, world, transition, &offers, tools).ok_or(panicked)?
             }
         };
         let candidates = |group: Option<usize>| {
@@ -564,7 +564,7 @@ impl ProcessGraph {
         };
         consumptions.retain(|consumed| {
             let positions: Vec<usize> = consumed.iter().filter_map(|offer| offer.position).collect();
-            inbox.allows(model.world(), &positions)
+            inbox.allows(world, &positions)
         });
         Ok(consumptions)
     }
@@ -575,15 +575,15 @@ impl ProcessGraph {
         &self,
         local: LocalId,
         inbox: &Inbox<Entry>,
+        world: &World,
         transition: usize,
         offers: &[Offer],
-        mail: &Mail,
-        model: &Model,
+        tools: &Tools<'_, '_>,
     ) -> Option<Vec<Option<usize>>> {
-        let state = self.locals.value(local);
+        let (state, model, mail) = (self.locals.value(local), tools.model, &*tools.mail);
         let panics =
             |offer: &Offer| model.keys(self.id, transition, state, &[mail.envelope(offer.message)]).is_err();
-        let ready = |offer: &Offer| inbox.allows(model.world(), offer.position.as_slice());
+        let ready = |offer: &Offer| inbox.allows(world, offer.position.as_slice());
         let (bad, good): (Vec<Offer>, Vec<Offer>) = offers.iter().partition(|offer| panics(offer));
         if bad.is_empty() || bad.iter().any(ready) {
             return None;
@@ -599,17 +599,18 @@ impl ProcessGraph {
         &self,
         local: LocalId,
         inbox: &Inbox<Entry>,
+        world: &World,
         transition: usize,
         tools: &mut Tools<'_, '_>,
     ) -> Vec<ConfigurationStep> {
         let model = tools.model;
         let trigger = model.process(self.id).transitions()[transition].trigger();
-        let offers = self.offers(inbox, model.world().channel, trigger, tools);
+        let offers = self.offers(inbox, world.channel, trigger, tools);
         let panics = |offer: &Offer| {
             let envelope = tools.mail.envelope(offer.message);
             model.keys(self.id, transition, self.locals.value(local), &[envelope]).is_err()
         };
-        let ready = |offer: &Offer| inbox.allows(model.world(), offer.position.as_slice());
+        let ready = |offer: &Offer| inbox.allows(world, offer.position.as_slice());
         let alone: Vec<Vec<Offer>> =
             offers.iter().filter(|offer| ready(offer) && panics(offer)).map(|offer| vec![*offer]).collect();
         let panicking = if alone.is_empty() { vec![offers] } else { alone };

@@ -67,6 +67,9 @@ impl<'p> Job<'p> {
         let mut search = search(matches);
         let refused;
         (search.reductions, refused) = reductions::chosen(&model, matches, &search)?;
+        if let Some(reason) = search.engine.refused(&model) {
+            return Err(Failure::Usage(reason));
+        }
         if search.order == Order::Depth && search.depth_max.is_some() {
             // Depth-first search may meet a state at the limit that a shorter way leads to.
             return Err(Failure::Usage("--depth-max goes with --order breadth only".to_string()));
@@ -115,6 +118,16 @@ fn foreign_options(engine: Engine) -> &'static [&'static str] {
         Engine::LmcGeneral | Engine::LmcOptimised => {
             &["order", "visited", "classes", "duplicates", "count-system-states"]
         }
+        Engine::Dir => &[
+            "order",
+            "visited",
+            "classes",
+            "stage",
+            "duplicates",
+            "count-system-states",
+            "depth-max",
+            "reduce",
+        ],
     }
 }
 

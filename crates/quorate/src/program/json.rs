@@ -13,6 +13,7 @@ use super::memory;
 use super::reductions::{self, SwitchedOff};
 use super::text;
 use super::world::{self, WorldStory};
+use crate::engine::dir::Interfaces;
 use crate::engine::{ClosureSize, Order, Search, Visited};
 use crate::protocol::{
     Argument, Arguments, Choice, Domain, Model, PROCESSES_MAX, Parameter, ProcessId, Protocol, Value,
@@ -274,6 +275,22 @@ pub(super) fn observed(broken: &Broken) -> Option<Vec<Observed>> {
     }
 }
 
+/// What came of exploring components one by one.
+#[derive(Serialize)]
+struct InterfaceFigures {
+    /// Nothing if some run never ends, or not everything was explored.
+    local_traces: Option<u128>,
+    global_skeletons: u64,
+    global_traces: Option<u128>,
+}
+
+impl InterfaceFigures {
+    fn of(interfaces: Interfaces) -> Self {
+        let Interfaces { local_traces, global_skeletons, global_traces } = interfaces;
+        InterfaceFigures { local_traces, global_skeletons, global_traces }
+    }
+}
+
 /// The answer of `check --json`.
 #[derive(Serialize)]
 pub(super) struct Answer {
@@ -293,6 +310,8 @@ pub(super) struct Answer {
     system_states: Option<u64>,
     local_steps: u64,
     handler_calls: u64,
+    #[serde(flatten)]
+    interfaces: Option<InterfaceFigures>,
     /// By fingerprint only.
     missed_probability: Option<f64>,
     /// After how many steps of the trace the search began, if it began in a snapshot.
@@ -388,6 +407,7 @@ impl Answer {
             system_states: report.system_states,
             local_steps: coverage.local_steps,
             handler_calls: coverage.handler_calls,
+            interfaces: report.interfaces.map(InterfaceFigures::of),
             missed_probability: report.missed_probability,
             from_step,
             closure: report.local.as_ref().and_then(|local| local.closure).map(ClosureFigures::from),

@@ -11,9 +11,10 @@ use super::reductions::{self, SwitchedOff};
 use super::units::{bytes, grouped, rate, ratio, time};
 use super::{memory, world};
 use crate::engine::ClosureSize;
+use crate::engine::dir::Interfaces;
 use crate::protocol::{Argument, Arguments, Model, Protocol};
 use crate::reduce::Reduction;
-use crate::verdict::{Broken, Diagram, LocalCoverage, Paint, Report, Stopped, Trace, Verdict};
+use crate::verdict::{Broken, Coverage, Diagram, LocalCoverage, Paint, Report, Stopped, Trace, Verdict};
 
 /// Why a search stopped, with its numbers set for people.
 pub(super) fn stopped(stopped: &Stopped) -> String {
@@ -155,11 +156,14 @@ fn figures(model: &Model, report: &Report, off: &[SwitchedOff], spent: Duration)
     };
     let of_states = [reduced(report), frontier].into_iter().filter(|note| !note.is_empty());
     let of_states = of_states.collect::<Vec<_>>().join("; ");
+    if let Some(interfaces) = &report.interfaces {
+        return interface_figures(coverage, interfaces, spent, peak);
+    }
     let mut rows = vec![
         ("states", grouped(coverage.states), of_states),
         ("transitions", grouped(coverage.transitions), String::new()),
         ("terminal states", grouped(coverage.terminal_states), String::new()),
-        ("depth", grouped(coverage.depth.into()), String::new()),
+        ("depth", grouped(coverage.depth), String::new()),
         ("local steps", grouped(coverage.local_steps), String::new()),
         ("handler calls", grouped(coverage.handler_calls), String::new()),
         ("time", time(spent), format!("{} states/s {threads}", grouped(rate(coverage.states, spent)))),
@@ -180,6 +184,36 @@ fn figures(model: &Model, report: &Report, off: &[SwitchedOff], spent: Duration)
     for (fault, fired, note) in world::rows(model, report) {
         rows.push((fault, fired.map(grouped).unwrap_or_default(), note));
     }
+    block(&rows)
+}
+
+/// The figures of components that were explored one by one.
+fn interface_figures(coverage: &Coverage, interfaces: &Interfaces, spent: Duration, peak: u64) -> String {
+    let count = |number: Option<u128>| number.map_or_else(|| "?".to_string(), grouped);
+    let reduced = match (interfaces.local_traces, interfaces.global_traces) {
+        (Some(local), Some(global)) if local > 0 => {
+            format!("{} for each local trace", grouped(global / local))
+        }
+        _ => String::new(),
+    };
+    let not_expanded = match coverage.frontier {
+        0 => String::new(),
+        waiting => format!("{} not composed with others", grouped(waiting)),
+    };
+    block(&[
+        ("local traces", count(interfaces.local_traces), "of components by themselves".to_string()),
+        ("global skeletons", grouped(interfaces.global_skeletons), not_expanded),
+        ("global traces", count(interfaces.global_traces), reduced),
+        ("local states", grouped(coverage.states), "with the skeletons that they belong to".to_string()),
+        ("local steps", grouped(coverage.local_steps), String::new()),
+        ("handler calls", grouped(coverage.handler_calls), String::new()),
+        ("time", time(spent), String::new()),
+        ("memory", bytes(peak), String::new()),
+    ])
+}
+
+/// Rows of names and values, with notes beside them.
+fn block(rows: &[(&str, String, String)]) -> String {
     let width = rows.iter().map(|(_, value, _)| value.len()).fold(VALUE_WIDTH, usize::max);
     rows.iter().fold(String::new(), |mut block, (name, value, note)| {
         _ = write!(block, "  {name:<17}{value:>width$}");

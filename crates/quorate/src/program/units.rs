@@ -56,8 +56,8 @@ pub(super) fn size(text: &str) -> Result<u64, Expected> {
 }
 
 /// `7,479,449`.
-pub(super) fn grouped(number: u64) -> String {
-    let digits = number.to_string();
+pub(super) fn grouped(number: impl Into<u128>) -> String {
+    let digits = number.into().to_string();
     let mut grouped = String::new();
     for (at, digit) in digits.chars().enumerate() {
         if at > 0 && (digits.len() - at).is_multiple_of(3) {
@@ -129,9 +129,9 @@ mod tests {
 
     #[test]
     fn what_people_read_is_written() {
-        assert_eq!(grouped(0), "0");
-        assert_eq!(grouped(999), "999");
-        assert_eq!(grouped(7_479_449), "7,479,449");
+        assert_eq!(grouped(0_u64), "0");
+        assert_eq!(grouped(999_u64), "999");
+        assert_eq!(grouped(7_479_449_u64), "7,479,449");
         assert_eq!(bytes(512), "512 bytes");
         assert_eq!(bytes(1 << 20), "1.0 MiB");
         assert_eq!(bytes(163 << 20), "163 MiB");

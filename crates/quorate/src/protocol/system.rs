@@ -481,6 +481,11 @@ pub enum SystemError {
         /// Which, and why.
         Refused,
     ),
+    /// An engine that cannot search the system in its world.
+    Engine(
+        /// Why.
+        String,
+    ),
     /// A world that makes no sense for the system.
     World(
         /// Why.
@@ -542,6 +547,7 @@ impl fmt::Display for SystemError {
             }
             SystemError::World(error) => error.fmt(f),
             SystemError::Reduction(refused) => refused.fmt(f),
+            SystemError::Engine(reason) => reason.fmt(f),
             SystemError::Symmetry(error) => error.fmt(f),
             SystemError::TooManyMonitors { wanted } => {
                 write!(f, "{wanted} processes and monitors: at most {PROCESSES_MAX} are supported")

@@ -14,6 +14,7 @@ pub(crate) use replay::Snapshot;
 pub use replay::{Broken, Replay, ReplayError, replay};
 pub use trace::{Consumed, Origin, Schedule, ScheduledStep, Sent, Taken, Trace, TraceStep};
 
+use crate::engine::dir::Interfaces;
 use crate::kernel::ClosureSize;
 use crate::protocol::Value;
 use crate::reduce::Reduction;
@@ -156,6 +157,8 @@ pub struct Report {
     pub missed_probability: Option<f64>,
     /// What the engines did that begin with local states.
     pub local: Option<LocalCoverage>,
+    /// If components were explored one by one: what came of it.
+    pub interfaces: Option<Interfaces>,
 }
 
 /// What was found out from local states alone.

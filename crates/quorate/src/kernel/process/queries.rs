@@ -9,7 +9,7 @@ use super::super::Tools;
 use super::super::mail::{Entry, MessageId};
 use super::{ConfigurationId, LocalId, LocalStep, Offer, ProcessGraph};
 use crate::protocol::Trigger;
-use crate::world::{Channel, Inbox, Letter};
+use crate::world::{Channel, Inbox, Letter, World};
 
 /// A transition of a local state on some messages, with everything that it can do.
 #[derive(Clone)]
@@ -52,10 +52,10 @@ impl ProcessGraph {
                 waiting.push(entry);
             }
         }
-        let inbox = Inbox { waiting, ..Inbox::default() };
+        let (open, inbox) = (World::default(), Inbox { waiting, ..Inbox::default() });
         let mut missing = Vec::new();
         for transition in 0..tools.model.process(self.id).transitions().len() {
-            let Ok(consumptions) = self.consumptions(local, &inbox, Channel::Bag, transition, tools) else {
+            let Ok(consumptions) = self.consumptions(local, &inbox, &open, transition, tools) else {
                 let all = inbox.waiting[own..].iter();
                 missing.extend(all.map(|entry| (transition, vec![entry.message])));
                 continue;
@@ -86,10 +86,10 @@ impl ProcessGraph {
     ) -> Vec<MessageId> {
         let known: Vec<MessageId> = self.observed.heard().collect();
         let waiting = known.iter().map(|message| tools.mail.entry(*message)).collect();
-        let inbox = Inbox { waiting, ..Inbox::default() };
+        let (open, inbox) = (World::default(), Inbox { waiting, ..Inbox::default() });
         let mut effective = Vec::new();
         for transition in 0..tools.model.process(self.id).transitions().len() {
-            let Ok(consumptions) = self.consumptions(local, &inbox, Channel::Bag, transition, tools) else {
+            let Ok(consumptions) = self.consumptions(local, &inbox, &open, transition, tools) else {
                 return known;
             };
             for consumed in consumptions {
@@ -114,7 +114,8 @@ impl ProcessGraph {
         tools: &mut Tools<'_, '_>,
     ) -> Result<Vec<Possibility>, CannotTell> {
         let mut found = Vec::new();
-        let old = before.unwrap_or(0);
+        // Whatever the channels are like, here every message can be taken.
+        let (old, open) = (before.unwrap_or(0), World::default());
         for transition in 0..tools.model.process(self.id).transitions().len() {
             let trigger = tools.model.process(self.id).transitions()[transition].trigger();
             let first = match trigger {
@@ -124,7 +125,7 @@ impl ProcessGraph {
             };
             let waiting = messages[first..].iter().map(|message| tools.mail.entry(*message)).collect();
             let inbox = Inbox { waiting, ..Inbox::default() };
-            let Ok(consumptions) = self.consumptions(local, &inbox, Channel::Bag, transition, tools) else {
+            let Ok(consumptions) = self.consumptions(local, &inbox, &open, transition, tools) else {
                 found.extend(self.panicking_possibilities(local, &inbox, transition, tools)?);
                 continue;
             };
@@ -150,7 +151,8 @@ impl ProcessGraph {
         transition: usize,
         tools: &mut Tools<'_, '_>,
     ) -> Result<Vec<Possibility>, CannotTell> {
-        let panicking = self.panicking_selections(local, inbox, transition, tools);
+        let open = World::default();
+        let panicking = self.panicking_selections(local, inbox, &open, transition, tools);
         let consumed: Vec<Vec<MessageId>> = panicking
             .into_iter()
             .map(|step| step.consumed.iter().map(|offer| offer.message).collect())
@@ -164,7 +166,7 @@ impl ProcessGraph {
         let mut found: Vec<Possibility> = consumed.into_iter().map(panics).collect();
         let others = inbox.waiting.iter().filter(|entry| !bad.contains(&entry.message)).copied().collect();
         let others = Inbox { waiting: others, ..Inbox::default() };
-        let others = self.consumptions(local, &others, Channel::Bag, transition, tools);
+        let others = self.consumptions(local, &others, &open, transition, tools);
         for consumed in others.map_err(|_| CannotTell)? {
             let Some(outcomes) = self.outcomes(local, transition, &consumed, tools) else { continue };
             let consumed = consumed.iter().map(|offer| offer.message).collect();

@@ -1,0 +1,130 @@
+//! The engine `dir` on the zoo: the figures of the DEMETER paper and of known counts of runs, every planted bug that
+//! it can look for, and what it refuses.
+
+use std::time::{Duration, Instant};
+
+use quorate::engine::dir::{Components, Interfaces, dir, dir_in_components};
+use quorate::engine::{Engine, Search, Watch};
+use quorate::protocol::Model;
+use quorate::verdict::{Coverage, Replay, Stopped, Verdict};
+use quorate::world::{Channel, World};
+use quorate::{ProcessId, Protocol, Report};
+
+type Given = &'static [(&'static str, &'static str)];
+
+fn protocol(name: &str) -> Protocol {
+    let found = quorate_zoo::protocols().into_iter().find(|protocol| protocol.name() == name);
+    found.unwrap_or_else(|| panic!("the zoo has no {name}"))
+}
+
+fn model(name: &str, given: Given) -> Model {
+    let protocol = protocol(name);
+    let arguments = protocol.arguments(given.iter().copied(), None).expect("arguments that it takes");
+    protocol.instance(&arguments).expect("an instance that makes sense")
+}
+
+fn holding(report: &Report) -> Interfaces {
+    report.assert_holds();
+    report.interfaces.expect("it explores components")
+}
+
+#[track_caller]
+fn check(name: &str, given: Given, local_traces: u128, global_skeletons: u64, global_traces: u128) {
+    let (local_traces, global_traces) = (Some(local_traces), Some(global_traces));
+    let found = holding(&dir(&model(name, given), &Search::default(), &mut ()));
+    assert_eq!(found, Interfaces { local_traces, global_skeletons, global_traces }, "{name} {given:?}");
+}
+
+#[test]
+fn the_accumulator_has_the_figures_of_the_paper() {
+    check("accumulator", &[], 14, 2, 18);
+    check("accumulator", &[("sequences", "1"), ("servers", "3"), ("numbers", "2")], 10, 1, 27);
+    check("accumulator", &[("sequences", "1"), ("servers", "3"), ("numbers", "4")], 16, 1, 125);
+    check("accumulator", &[("sequences", "1"), ("servers", "4"), ("numbers", "3")], 17, 1, 256);
+}
+
+#[test]
+fn paxos_has_the_known_numbers_of_runs() {
+    check("paxos", &[("proposers", "1"), ("stale", "keep")], 12, 18, 18);
+    check("paxos", &[("stale", "keep")], 88, 1_800, 1_800);
+    check("paxos", &[], 202, 8_568, 8_568);
+}
+
+/// One component for each philosopher with the fork on the left; the runs are the same.
+#[test]
+fn groups_of_processes_have_the_same_runs() {
+    let model = model("dining-philosophers", &[]);
+    let ids: Vec<ProcessId> = model.ids().collect();
+    let seats: Vec<Vec<ProcessId>> = (0..3).map(|seat| vec![ids[seat], ids[seat + 3]]).collect();
+    let seats = Components::groups(&model, &seats).unwrap();
+    let apart = holding(&dir(&model, &Search::default(), &mut ()));
+    let seated = holding(&dir_in_components(&model, seats, &Search::default(), &mut ()));
+    assert_eq!(seated.global_traces, apart.global_traces);
+    assert!(Components::groups(&model, &[ids[..2].to_vec()]).is_none(), "somebody is missing");
+    assert!(Components::groups(&model, &[ids.clone(), ids]).is_none(), "everybody is there twice");
+}
+
+#[test]
+fn every_bug_that_it_can_look_for_is_found() {
+    let mut found = 0;
+    for protocol in quorate_zoo::protocols() {
+        for bug in protocol.bugs() {
+            let arguments = protocol.arguments([], Some(bug.name)).unwrap();
+            let model = protocol.instance(&arguments).unwrap().in_world(bug.world.clone()).unwrap();
+            if Engine::Dir.refused(&model).is_some() {
+                continue;
+            }
+            let report = dir(&model, &Search::default(), &mut Patience::new(20));
+            let Verdict::Violated(violation) = report.verdict else {
+                panic!("{} with bug {}: {}", protocol.name(), bug.name, report.verdict.word());
+            };
+            let mut replay = Replay::new(&model);
+            violation.trace.steps.iter().for_each(|step| replay.follow(step).unwrap());
+            assert_eq!(replay.broken().as_ref(), Some(&violation.broken));
+            found += 1;
+        }
+    }
+    assert!(found > 15, "only {found} bugs were looked for");
+}
+
+/// Stops a search that takes too long.
+struct Patience(Instant, u64);
+
+impl Patience {
+    fn new(seconds: u64) -> Self {
+        Patience(Instant::now(), seconds)
+    }
+}
+
+impl Watch for Patience {
+    fn round(&mut self, _: &Coverage) -> Option<Stopped> {
+        (self.0.elapsed() > Duration::from_secs(self.1)).then_some(Stopped::Time(self.1))
+    }
+}
+
+#[test]
+fn limits_end_in_unknown() {
+    let search = Search { states_max: Some(100), ..Search::default() };
+    let report = dir(&model("paxos", &[]), &search, &mut ());
+    assert!(matches!(report.verdict, Verdict::Unknown(Stopped::States(100))), "{:?}", report.verdict);
+    let found = report.interfaces.unwrap();
+    assert!(found.global_skeletons > 0 && found.global_traces.is_none() && found.local_traces.is_none());
+    let search = Search { bytes_max: Some(100_000), ..Search::default() };
+    let report = dir(&model("paxos", &[]), &search, &mut ());
+    assert!(matches!(report.verdict, Verdict::Unknown(Stopped::Memory(100_000))), "{:?}", report.verdict);
+    let report =
+        dir(&model("paxos", &[("transitions", "single")]), &Search::default(), &mut Patience::new(1));
+    assert!(matches!(report.verdict, Verdict::Unknown(Stopped::Time(1))), "{:?}", report.verdict);
+}
+
+#[test]
+fn worlds_that_it_does_not_know_are_refused() {
+    let in_world = |world| model("accumulator", &[]).in_world(world).unwrap();
+    let refused = |world| Engine::Dir.refused(&in_world(world)).unwrap();
+    let mailbox = World { channel: Channel::Mailbox, ..World::default() };
+    assert_eq!(refused(mailbox), "the engine dir knows bag and fifo channels, not mailbox");
+    let losses = World { losses: 1, ..World::default() };
+    assert_eq!(refused(losses), "the engine dir knows no budgets of lost or doubled messages");
+    assert!(Engine::Dir.refused(&model("regular-storage", &[])).unwrap().contains("'regularity'"));
+    assert_eq!(Engine::Dir.refused(&in_world(World { channel: Channel::Fifo, ..World::default() })), None);
+}

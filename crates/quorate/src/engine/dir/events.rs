@@ -1,0 +1,209 @@
+//! Interface events of the whole system, and skeletons: sets of them that contain the causes of all they contain.
+//!
+//! From: ALGORITHMS 4 and 6.1. An event is what it is because of its causes: the events of its component that it
+//! follows and the messages it receives, each named by the event that sent it. A skeleton is then just a set of events,
+//! and one is a prefix of another if it is a subset.
+//! Invariant: causes have smaller numbers than effects; equal events have one number.
+//! Held by: the tests below, testkit/tests/dir.rs.
+
+use std::collections::HashMap;
+
+use super::local::{LabelId, NodeId};
+
+pub(super) type EventId = u32;
+
+/// A message between components: the event that sent it and its position among what that event sends.
+pub(super) type InterfaceMessage = (EventId, usize);
+
+/// What an event is to its component.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub(super) enum What {
+    /// It receives or sends.
+    Interface(LabelId),
+    /// The component rests at a place of a node, until something new is on offer. Nobody sees it: it is a device of
+    /// the search (see `local.rs`).
+    Rest(NodeId, usize),
+}
+
+/// An event with its causes.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+pub(super) struct Event {
+    pub(super) component: usize,
+    pub(super) what: What,
+    /// The last events before it of each process of its component, by causes inside the component.
+    pub(super) before: Vec<EventId>,
+    /// The rest that it follows.
+    pub(super) rest: Option<EventId>,
+    pub(super) received: Vec<InterfaceMessage>,
+}
+
+impl Event {
+    /// Its immediate causes.
+    pub(super) fn causes(&self) -> impl Iterator<Item = EventId> {
+        let senders = self.received.iter().map(|(sender, _)| *sender);
+        self.before.iter().copied().chain(self.rest).chain(senders)
+    }
+}
+
+/// A set of events with all their causes, in ascending order.
+pub(super) type Skeleton = Vec<EventId>;
+
+/// All events known so far.
+#[derive(Default)]
+pub(super) struct Events {
+    known: Vec<Event>,
+    numbers: HashMap<Event, EventId>,
+    /// Each event as it is without rests.
+    bare: Vec<Option<EventId>>,
+}
+
+impl Events {
+    pub(super) fn get(&self, event: EventId) -> &Event {
+        &self.known[event as usize]
+    }
+
+    /// The number of an event.
+    pub(super) fn number(&mut self, event: Event) -> EventId {
+        if let Some(known) = self.numbers.get(&event) {
+            return *known;
+        }
+        let bare = match event.what {
+            What::Rest(..) => None,
+            What::Interface(_) => {
+                let bare = |event: &EventId| self.bare[*event as usize];
+                Some(Event {
+                    before: event.before.iter().filter_map(bare).collect(),
+                    rest: None,
+                    received: event
+                        .received
+                        .iter()
+                        .filter_map(|(from, at)| Some((bare(from)?, *at)))
+                        .collect(),
+                    ..event
+                })
+            }
+        };
+        let bare = bare.filter(|bare| *bare != event).map(|bare| self.number(bare));
+        let fresh = EventId::try_from(self.known.len()).expect("fewer events than memory");
+        let itself = matches!(event.what, What::Interface(_)).then_some(fresh);
+        self.bare.push(bare.or(itself));
+        self.known.push(event.clone());
+        self.numbers.insert(event, fresh);
+        fresh
+    }
+
+    /// A skeleton without its rests.
+    pub(super) fn bare(&self, skeleton: &[EventId]) -> Skeleton {
+        let mut bare: Skeleton = skeleton.iter().filter_map(|event| self.bare[*event as usize]).collect();
+        bare.sort_unstable();
+        bare
+    }
+
+    /// The events of a component in a skeleton.
+    pub(super) fn of(&self, skeleton: &[EventId], component: usize) -> Vec<EventId> {
+        skeleton.iter().copied().filter(|event| self.get(*event).component == component).collect()
+    }
+
+    /// The largest prefix of a skeleton in which a component has these events and no others: what is left without
+    /// everything that follows one of the others.
+    pub(super) fn max_prefix(&self, skeleton: &[EventId], component: usize, kept: &[EventId]) -> Skeleton {
+        let mut prefix = Skeleton::with_capacity(skeleton.len());
+        for &event in skeleton {
+            let known = self.get(event);
+            let stays = known.component != component || kept.binary_search(&event).is_ok();
+            if stays && known.causes().all(|cause| prefix.binary_search(&cause).is_ok()) {
+                prefix.push(event);
+            }
+        }
+        prefix
+    }
+}
+
+/// Calls something for every set of elements that contains all that its elements need, each once. What an element
+/// needs comes before it.
+pub(super) fn for_each_closed_set<H>(
+    needs: &[Vec<usize>],
+    each: &mut dyn FnMut(&[usize]) -> Result<(), H>,
+) -> Result<(), H> {
+    fn extend<H>(
+        needs: &[Vec<usize>],
+        from: usize,
+        chosen: &mut Vec<usize>,
+        each: &mut dyn FnMut(&[usize]) -> Result<(), H>,
+    ) -> Result<(), H> {
+        each(chosen)?;
+        for next in from..needs.len() {
+            if needs[next].iter().all(|needed| chosen.binary_search(needed).is_ok()) {
+                chosen.push(next);
+                extend(needs, next + 1, chosen, each)?;
+                chosen.pop();
+            }
+        }
+        Ok(())
+    }
+    extend(needs, 0, &mut Vec::new(), each)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn event(component: usize, label: LabelId, before: Option<EventId>, from: Option<EventId>) -> Event {
+        Event {
+            component,
+            what: What::Interface(label),
+            before: before.into_iter().collect(),
+            rest: None,
+            received: from.into_iter().map(|from| (from, 0)).collect(),
+        }
+    }
+
+    #[test]
+    fn the_largest_prefix_loses_what_follows() {
+        let mut events = Events::default();
+        for (component, before, from) in [
+            (0, None, None),
+            (1, None, Some(0)),
+            (0, Some(0), None),
+            (2, None, Some(2)),
+            (1, Some(1), Some(2)),
+        ] {
+            events.number(event(component, 0, before, from));
+        }
+        let all = [0, 1, 2, 3, 4];
+        assert_eq!(events.max_prefix(&all, 0, &[0]), [0, 1]);
+        assert_eq!(events.max_prefix(&all, 1, &[]), [0, 2, 3]);
+        assert_eq!(events.max_prefix(&all, 2, &[]), [0, 1, 2, 4]);
+    }
+
+    #[test]
+    fn rests_can_be_taken_out() {
+        let mut events = Events::default();
+        let a = events.number(event(0, 0, None, None));
+        let rest = Event { what: What::Rest(7, 0), ..event(1, 0, None, None) };
+        let rest = events.number(rest);
+        let b = events.number(Event { rest: Some(rest), ..event(1, 1, None, Some(a)) });
+        let c = events.number(event(0, 2, Some(a), Some(b)));
+        let plain = events.number(event(1, 1, None, Some(a)));
+        let after = events.number(event(0, 2, Some(a), Some(plain)));
+        assert_eq!(events.bare(&[a, rest, b, c]), vec![a, plain, after]);
+        assert!(b > plain && c > after, "causes come first");
+    }
+
+    #[test]
+    fn closed_sets_are_each_found_once() {
+        // Two chains of two, of which the second's last needs the first's first.
+        let needs = vec![vec![], vec![], vec![0], vec![0, 1]];
+        let mut found: Vec<Vec<usize>> = Vec::new();
+        let mut note = |set: &[usize]| {
+            found.push(set.to_vec());
+            Ok::<(), ()>(())
+        };
+        for_each_closed_set(&needs, &mut note).unwrap();
+        found.sort();
+        let count = found.len();
+        found.dedup();
+        // {}, 0, 1, 01, 02, 012, 013, 0123.
+        assert_eq!((count, found.len()), (8, 8));
+    }
+}

@@ -1,0 +1,347 @@
+//! The global explorer: composes what the components do into skeletons of the whole system, until there are no more.
+//!
+//! From: DEMETER, sections 3.3 and 3.4, composition by substitution; ALGORITHMS 6.1 and 6.2. A skeleton that is found
+//! is cut back, for each component and each prefix of what others see of it, to the largest prefix of the whole in
+//! which the component got no further (gap 2); whatever else the component can do there makes a new skeleton, which is
+//! run to completion in any order, unless a known one begins like it.
+//! Differs: what a component can do at a local skeleton is found in one go, for all that is on offer there, so new
+//! branches never have to be matched with old skeletons; the index over (component, local skeleton) is the table of
+//! nodes. No run is kept: every place of a node has the steps that lead to it, and steps of different components fit
+//! together because their skeletons do.
+//! Known: finds the skeleton of every maximal run. Take one that is not found, with its rests, and a known one that has
+//! as much in common with it as any. The first event that is missing is possible in the known one, cut back to where
+//! its component differs; the skeleton that comes of this has more in common. If no event is missing, the known one
+//! goes on where all components of the other could stay, which a rest would have shown.
+//! Invariant: every skeleton happens in a run; the known ones are complete, that is, no component can do anything more
+//! that others see.
+//! Held by: testkit/tests/dir.rs (as many runs as an enumerator of runs finds), quorate-zoo/tests/dir.rs.
+
+use std::collections::{HashMap, HashSet};
+
+use super::Halt;
+use super::checker::{Embedded, MessageId};
+use super::events::{Event, EventId, Events, InterfaceMessage, Skeleton, What, for_each_closed_set};
+use super::local::{Label, Locals, NodeId, Panic};
+use super::meter::Meter;
+use crate::engine::Mutant;
+
+/// Where a component is in a skeleton.
+pub(super) struct Standing {
+    pub(super) node: NodeId,
+    /// The interface events of each of its processes.
+    events: Vec<Vec<EventId>>,
+    /// Its latest rest.
+    rest: Option<EventId>,
+}
+
+/// What a component can receive in a skeleton.
+#[derive(Default)]
+pub(super) struct OnOffer {
+    /// The messages, by what they say, in ascending order.
+    pub(super) contents: Vec<MessageId>,
+    messages: Vec<(MessageId, InterfaceMessage)>,
+}
+
+/// A panic that can happen after a skeleton.
+pub(super) struct Panicking {
+    pub(super) skeleton: Skeleton,
+    pub(super) component: usize,
+    pub(super) panic: Panic,
+}
+
+/// The skeletons of a system.
+pub(super) struct Global<E: Embedded> {
+    pub(super) locals: Locals<E>,
+    pub(super) events: Events,
+    in_order: bool,
+    mutant: Option<Mutant>,
+    found: Vec<Skeleton>,
+    /// Which of the found skeletons an event is in.
+    containing: HashMap<EventId, Vec<usize>>,
+    bare: HashSet<Skeleton>,
+}
+
+impl<E: Embedded> Global<E> {
+    /// A system whose messages of one sender to one receiver stay in order, or do not.
+    pub(super) fn new(checker: E, in_order: bool, mutant: Option<Mutant>) -> Self {
+        let (found, containing, bare) = (Vec::new(), HashMap::new(), HashSet::new());
+        let locals = Locals::new(checker);
+        Global { locals, events: Events::default(), in_order, mutant, found, containing, bare }
+    }
+
+    pub(super) fn components(&self) -> usize {
+        self.locals.checker.components().count()
+    }
+
+    /// How many skeletons there are, rests apart.
+    pub(super) fn skeletons(&self) -> usize {
+        self.bare.len()
+    }
+
+    /// The longest skeleton.
+    pub(super) fn longest(&self) -> usize {
+        self.bare.iter().map(Vec::len).max().unwrap_or(0)
+    }
+
+    /// Finds all skeletons, and tells each, once and without its rests, as soon as it is found.
+    pub(super) fn explore(
+        &mut self,
+        meter: &mut Meter<'_>,
+        told: &mut dyn FnMut(&mut Self, &Skeleton, &mut Meter<'_>) -> Result<(), Halt>,
+    ) -> Result<(), Halt> {
+        self.add(Skeleton::new(), meter, told)?;
+        let mut at = 0;
+        while at < self.found.len() {
+            let skeleton = self.found[at].clone();
+            for component in 0..self.components() {
+                let own = self.events.of(&skeleton, component);
+                for kept in self.prefixes(&own) {
+                    for branch in self.branches(&skeleton, component, &kept, meter)? {
+                        if !self.begins_a_known_one(&branch) {
+                            self.add(branch, meter, told)?;
+                        }
+                    }
+                    meter.pass()?;
+                }
+            }
+            at += 1;
+            meter.coverage.frontier = (self.found.len() - at) as u64;
+        }
+        Ok(())
+    }
+
+    /// The prefixes of what a component does.
+    fn prefixes(&self, own: &[EventId]) -> Vec<Vec<EventId>> {
+        let place = |event: EventId| own.binary_search(&event).ok();
+        let needs = |event: &EventId| {
+            let event = self.events.get(*event);
+            event.before.iter().copied().chain(event.rest).filter_map(place).collect()
+        };
+        let needs: Vec<Vec<usize>> = own.iter().map(needs).collect();
+        let mut prefixes = Vec::new();
+        let mut note = |chosen: &[usize]| {
+            prefixes.push(chosen.iter().map(|at| own[*at]).collect());
+            Ok::<(), std::convert::Infallible>(())
+        };
+        let Ok(()) = for_each_closed_set(&needs, &mut note);
+        if self.mutant == Some(Mutant::NoPrefixes) {
+            prefixes.retain(|prefix: &Vec<EventId>| prefix.len() == own.len());
+        }
+        prefixes
+    }
+
+    /// Completes a skeleton and notes it.
+    fn add(
+        &mut self,
+        skeleton: Skeleton,
+        meter: &mut Meter<'_>,
+        told: &mut dyn FnMut(&mut Self, &Skeleton, &mut Meter<'_>) -> Result<(), Halt>,
+    ) -> Result<(), Halt> {
+        let complete = self.complete(skeleton, meter)?;
+        let at = self.found.len();
+        for event in &complete {
+            self.containing.entry(*event).or_default().push(at);
+        }
+        let bare = self.events.bare(&complete);
+        meter.other_bytes += (16 * complete.len() + 4 * bare.len() + 128) as u64;
+        self.found.push(complete);
+        if self.bare.insert(bare.clone()) {
+            told(self, &bare, meter)?;
+        }
+        Ok(())
+    }
+
+    /// Lets the components go on, in any order, as long as others see something of it.
+    fn complete(&mut self, mut skeleton: Skeleton, meter: &mut Meter<'_>) -> Result<Skeleton, Halt> {
+        let (mut component, mut still) = (0, 0);
+        while still < self.components() {
+            if let Some(next) = self.next_events(&skeleton, component, meter)?.first() {
+                insert(&mut skeleton, *next);
+                still = 0;
+            } else {
+                still += 1;
+                component = (component + 1) % self.components();
+            }
+            meter.pass()?;
+        }
+        Ok(skeleton)
+    }
+
+    /// What can happen instead, if a component has got as far as this: every skeleton that comes of it, and is not a
+    /// prefix of the one it comes from.
+    fn branches(
+        &mut self,
+        skeleton: &Skeleton,
+        component: usize,
+        kept: &[EventId],
+        meter: &mut Meter<'_>,
+    ) -> Result<Vec<Skeleton>, Halt> {
+        let prefix = self.events.max_prefix(skeleton, component, kept);
+        let mut next = self.next_events(&prefix, component, meter)?;
+        if self.mutant == Some(Mutant::NoReceptions) {
+            next.retain(|event| self.sends(*event));
+        }
+        if self.mutant != Some(Mutant::NoRests) {
+            next.extend(self.next_rests(&prefix, component, meter)?);
+        }
+        next.retain(|event| skeleton.binary_search(event).is_err());
+        let branch = |event| {
+            let mut branch = prefix.clone();
+            insert(&mut branch, event);
+            branch
+        };
+        Ok(next.into_iter().map(branch).collect())
+    }
+
+    fn sends(&self, event: EventId) -> bool {
+        matches!(self.events.get(event).what, What::Interface(label) if !self.locals.label(label).sent.is_empty())
+    }
+
+    /// Where a component is in a skeleton.
+    pub(super) fn standing(
+        &mut self,
+        skeleton: &[EventId],
+        component: usize,
+        meter: &mut Meter<'_>,
+    ) -> Result<Standing, Halt> {
+        let members = self.locals.checker.components().members(component).len();
+        let mut standing =
+            Standing { node: Locals::<E>::root(component), events: vec![Vec::new(); members], rest: None };
+        for event in self.events.of(skeleton, component) {
+            standing.node = match self.events.get(event).what {
+                What::Interface(label) => {
+                    standing.events[self.locals.label(label).member].push(event);
+                    self.locals.child(standing.node, label, meter)?
+                }
+                What::Rest(node, place) => {
+                    standing.rest = Some(event);
+                    self.locals.rest(node, place)
+                }
+            };
+        }
+        Ok(standing)
+    }
+
+    /// What a component can receive: what was sent to it and is not received yet; in order, only the first from each
+    /// process to each.
+    pub(super) fn on_offer(&self, skeleton: &[EventId], component: usize) -> OnOffer {
+        let checker = &self.locals.checker;
+        let inside = |process| checker.components().of(process) == component;
+        let received: HashSet<InterfaceMessage> = self
+            .events
+            .of(skeleton, component)
+            .into_iter()
+            .flat_map(|event| self.events.get(event).received.iter().copied())
+            .collect();
+        let mut offer = OnOffer::default();
+        let mut waiting: HashSet<_> = HashSet::new();
+        for &event in skeleton {
+            let What::Interface(label) = self.events.get(event).what else { continue };
+            for (at, &message) in self.locals.label(label).sent.iter().enumerate() {
+                let ends = checker.ends_of(message);
+                // The events of a process follow each other, so their numbers tell which was first.
+                if inside(ends.1)
+                    && !received.contains(&(event, at))
+                    && (waiting.insert(ends) || !self.in_order)
+                {
+                    offer.messages.push((message, (event, at)));
+                }
+            }
+        }
+        offer.contents = offer.messages.iter().map(|(message, _)| *message).collect();
+        offer.contents.sort_unstable();
+        offer.contents.dedup();
+        offer
+    }
+
+    /// The interface events of a component that can come next.
+    fn next_events(
+        &mut self,
+        skeleton: &Skeleton,
+        component: usize,
+        meter: &mut Meter<'_>,
+    ) -> Result<Vec<EventId>, Halt> {
+        let standing = self.standing(skeleton, component, meter)?;
+        let offer = self.on_offer(skeleton, component);
+        let table = self.locals.table(standing.node, &offer.contents, meter)?;
+        if let Some(panic) = table.panics.first().cloned() {
+            let skeleton = skeleton.clone();
+            return Err(Halt::Panicking(Box::new(Panicking { skeleton, component, panic })));
+        }
+        let mut next = Vec::new();
+        for &branch in &table.branches {
+            let Label { member, clock, received, .. } = self.locals.label(branch).clone();
+            let last = |(process, known): (usize, &usize)| {
+                let before = if process == member { known.checked_sub(2) } else { known.checked_sub(1) };
+                before.map(|at| standing.events[process][at])
+            };
+            let before: Vec<EventId> = clock.iter().enumerate().filter_map(last).collect();
+            for received in offer.ways_to_receive(&received) {
+                let (before, rest) = (before.clone(), standing.rest);
+                let event = Event { component, what: What::Interface(branch), before, rest, received };
+                next.push(self.events.number(event));
+            }
+        }
+        Ok(next)
+    }
+
+    /// The rests of a component that can come next.
+    fn next_rests(
+        &mut self,
+        skeleton: &Skeleton,
+        component: usize,
+        meter: &mut Meter<'_>,
+    ) -> Result<Vec<EventId>, Halt> {
+        let standing = self.standing(skeleton, component, meter)?;
+        let offer = self.on_offer(skeleton, component);
+        let table = self.locals.table(standing.node, &offer.contents, meter)?;
+        let before: Vec<EventId> =
+            standing.events.iter().filter_map(|events| events.last().copied()).collect();
+        let rest = |place: &usize| Event {
+            component,
+            what: What::Rest(standing.node, *place),
+            before: before.clone(),
+            rest: standing.rest,
+            received: Vec::new(),
+        };
+        Ok(table.rests.iter().map(|place| self.events.number(rest(place))).collect())
+    }
+
+    /// Is this a prefix of a skeleton that is known?
+    fn begins_a_known_one(&self, skeleton: &Skeleton) -> bool {
+        let containing = |event: &EventId| self.containing.get(event).map_or(&[][..], Vec::as_slice);
+        let Some(fewest) = skeleton.iter().map(containing).min_by_key(|known| known.len()) else {
+            return !self.found.is_empty();
+        };
+        fewest.iter().any(|known| {
+            let mut rest = self.found[*known].iter();
+            skeleton.iter().all(|event| rest.any(|other| other == event))
+        })
+    }
+}
+
+impl OnOffer {
+    /// Every choice of messages that say this.
+    fn ways_to_receive(&self, contents: &[MessageId]) -> Vec<Vec<InterfaceMessage>> {
+        let mut ways: Vec<Vec<InterfaceMessage>> = vec![Vec::new()];
+        for content in contents {
+            let messages = self.messages.iter().filter(|(message, _)| message == content);
+            let messages: Vec<InterfaceMessage> = messages.map(|(_, message)| *message).collect();
+            let with = |way: &Vec<InterfaceMessage>| {
+                let extended = |message: &InterfaceMessage| [way.as_slice(), &[*message]].concat();
+                messages.iter().map(extended).collect::<Vec<_>>()
+            };
+            ways = ways.iter().flat_map(with).collect();
+        }
+        for way in &mut ways {
+            way.sort_unstable();
+        }
+        ways
+    }
+}
+
+fn insert(skeleton: &mut Skeleton, event: EventId) {
+    if let Err(place) = skeleton.binary_search(&event) {
+        skeleton.insert(place, event);
+    }
+}

@@ -1,0 +1,222 @@
+//! Components explored one by one: the verdicts of the naive checker, and as many runs as an enumerator that knows
+//! nothing of components finds; on random protocols, process by process and in groups, with bags and in order.
+
+use quorate::ProcessId;
+use quorate::engine::dir::{Components, dir, dir_in_components};
+use quorate::engine::{Mutant, Search, Tuning};
+use quorate::protocol::Model;
+use quorate::verdict::{Replay, Report, Verdict};
+use quorate::world::{Channel, World};
+use quorate_testkit::corpus::{STATES_MAX, for_each_seed, one_seed};
+use quorate_testkit::maximal_runs::{self, Runs};
+use quorate_testkit::naive::{Findings, search};
+use quorate_testkit::random::RandomProtocol;
+
+/// Protocols with more are skipped.
+const RUN_STATES_MAX: usize = 5_000;
+/// Components with more places are too large.
+const PLACES_MAX: u64 = 2_000;
+const SEEDS: std::ops::Range<u64> = 0..1_250;
+
+fn zoo(name: &str, given: &[(&str, &str)]) -> Model {
+    let protocols = quorate_zoo::protocols();
+    let protocol = protocols.iter().find(|protocol| protocol.name() == name).expect("it is in the zoo");
+    let arguments = protocol.arguments(given.iter().copied(), None).expect("arguments that it takes");
+    protocol.instance(&arguments).expect("an instance that makes sense")
+}
+
+/// The counts that ALGORITHMS 4 and DEMETER give.
+#[test]
+fn the_enumerator_finds_the_known_numbers_of_runs() {
+    let one = |servers, numbers| vec![("sequences", "1"), ("servers", servers), ("numbers", numbers)];
+    let storage = |writes| vec![("objects", "3"), ("readers", "1"), ("writes", writes)];
+    for (name, given, runs) in [
+        ("accumulator", vec![], 18),
+        ("accumulator", one("3", "2"), 27),
+        ("accumulator", one("3", "4"), 125),
+        ("accumulator", one("4", "3"), 256),
+        ("paxos", vec![("proposers", "1"), ("stale", "keep")], 18),
+        ("paxos", vec![("stale", "keep")], 1_800),
+        ("paxos", vec![], 8_568),
+        ("regular-storage", storage("1"), 72),
+        ("regular-storage", storage("2"), 1_458),
+    ] {
+        assert_eq!(maximal_runs::count(&zoo(name, &given), 2_000_000), Runs::Count(runs), "{name} {given:?}");
+    }
+}
+
+/// The same model process by process and, if there are enough, in groups of two.
+fn partitions(model: &Model) -> Vec<Components> {
+    let ids: Vec<ProcessId> = model.ids().collect();
+    let pairs: Vec<Vec<ProcessId>> = ids.chunks(2).map(<[ProcessId]>::to_vec).collect();
+    // Neighbours tend to have the same role; these do not.
+    let apart: Vec<Vec<ProcessId>> =
+        [ids.iter().step_by(2).copied().collect(), ids.iter().skip(1).step_by(2).copied().collect()].to_vec();
+    let whole = vec![ids];
+    let groups =
+        [pairs, apart, whole].map(|groups| Components::groups(model, &groups).expect("all are there"));
+    [Components::processes(model)].into_iter().chain(groups).collect()
+}
+
+/// In what a report differs from what the naive checker and the enumerator of runs found.
+fn differences(model: &Model, found: &Findings, runs: Runs, report: &Report) -> Vec<String> {
+    let mut differences = Vec::new();
+    match &report.verdict {
+        Verdict::Holds if !found.broken.is_empty() => {
+            differences.push(format!("holds, but {:?} break", found.broken));
+        }
+        Verdict::Violated(violation) => {
+            if !found.broken.contains_key(violation.broken.property()) {
+                differences.push(format!("{} is violated, but {:?} break", violation.broken, found.broken));
+            }
+            let mut replay = Replay::new(model);
+            let refused = violation.trace.steps.iter().find_map(|step| replay.follow(step).err());
+            if refused.is_some() || replay.broken().as_ref() != Some(&violation.broken) {
+                differences.push(format!("replay: {refused:?}, {:?}", replay.broken()));
+            }
+        }
+        Verdict::Holds => {}
+        other => differences.push(format!("the verdict is {}", other.word())),
+    }
+    let counted = report.interfaces.and_then(|interfaces| interfaces.global_traces);
+    if let (Verdict::Holds, Runs::Count(runs)) = (&report.verdict, runs)
+        && counted != Some(runs)
+    {
+        differences.push(format!("{counted:?} runs, not {runs}"));
+    }
+    differences
+}
+
+/// What came of one protocol.
+struct Compared {
+    violated: bool,
+    runs: bool,
+    reduced: bool,
+    /// In how many groupings it was compared.
+    groups: usize,
+    differences: Vec<String>,
+}
+
+fn compare(seed: u64, channel: Channel) -> Option<Compared> {
+    let protocol = RandomProtocol::new(seed);
+    if protocol.cyclic() {
+        return None;
+    }
+    let mut compared =
+        Compared { violated: false, runs: false, reduced: false, groups: 0, differences: Vec::new() };
+    let world = World { channel, ..World::default() };
+    let model =
+        |protocol: &RandomProtocol| protocol.model().in_world(world.clone()).expect("a world that fits");
+    let bare = protocol.without_properties();
+    let runs = maximal_runs::count(&model(&bare), RUN_STATES_MAX);
+    if runs == Runs::TooMany {
+        return None;
+    }
+    for protocol in [protocol, bare] {
+        let model = model(&protocol);
+        let found = search(&model, STATES_MAX)?;
+        for components in partitions(&model) {
+            let search = Search { states_max: Some(PLACES_MAX), ..Search::default() };
+            let report = dir_in_components(&model, components.clone(), &search, &mut ());
+            if components != Components::processes(&model) && report.verdict.word() == "unknown" {
+                // A group tells apart all that it has been through.
+                continue;
+            }
+            compared.groups += usize::from(components != Components::processes(&model));
+            compared.violated |= report.verdict.violation().is_some();
+            let holds = report.verdict.word() == "holds";
+            let interfaces = report.interfaces.expect("it explores components");
+            compared.runs |= holds && runs != Runs::Panics;
+            compared.reduced |= interfaces.global_traces > Some(interfaces.global_skeletons.into());
+            let differ = differences(&model, &found, runs, &report);
+            compared.differences.extend(differ.into_iter().map(|line| format!("{components:?}: {line}")));
+        }
+    }
+    Some(compared)
+}
+
+#[track_caller]
+#[expect(clippy::print_stdout, reason = "a test may say what it has seen")]
+fn compare_all(channel: Channel, seeds: std::ops::Range<u64>, wanted: usize) {
+    let results = for_each_seed(seeds, |seed| compare(seed, channel));
+    let compared: Vec<(u64, &Compared)> =
+        results.iter().filter_map(|(seed, compared)| Some((*seed, compared.as_ref()?))).collect();
+    let with = |has: fn(&Compared) -> bool| compared.iter().filter(|(_, compared)| has(compared)).count();
+    let (violated, runs, reduced) = (with(|c| c.violated), with(|c| c.runs), with(|c| c.reduced));
+    let groups: usize = compared.iter().map(|(_, compared)| compared.groups).sum();
+    println!(
+        "{} protocols, {groups} groupings, {violated} violated, {runs} with runs counted, {reduced} reduced",
+        compared.len()
+    );
+    let different: Vec<String> = compared
+        .iter()
+        .filter(|(_, compared)| !compared.differences.is_empty())
+        .map(|(seed, compared)| format!("seed {seed}: {}", compared.differences[0]))
+        .collect();
+    let first: Vec<&str> = different.iter().take(8).map(String::as_str).collect();
+    assert!(different.is_empty(), "{} protocols differ:\n{}", different.len(), first.join("\n"));
+    assert!(compared.len() >= wanted, "only {} protocols were compared", compared.len());
+    assert!(groups > 2 * wanted, "only {groups} groupings were compared");
+    assert!(violated > wanted / 10 && runs > wanted / 2 && reduced > wanted / 20, "they test too little");
+}
+
+#[test]
+fn random_protocols() {
+    compare_all(Channel::Bag, SEEDS, 500);
+}
+
+#[test]
+fn random_protocols_in_order() {
+    compare_all(Channel::Fifo, 2_000..2_500, 200);
+}
+
+/// The comparison can fail: without one of the parts that make it right, the engine is noticed.
+#[test]
+fn mutants_are_noticed() {
+    for mutant in [Mutant::NoRests, Mutant::NoReceptions, Mutant::NoPrefixes] {
+        let tuning = Tuning { mutant: Some(mutant), ..Tuning::default() };
+        let search = Search { tuning, states_max: Some(PLACES_MAX), ..Search::default() };
+        let differs = |seed: &u64| {
+            let model = RandomProtocol::new(*seed).without_properties().model();
+            let runs = maximal_runs::count(&model, 1_000);
+            let report = |runs| (runs, dir(&model, &search, &mut ()).interfaces);
+            matches!(runs, Runs::Count(runs) if !RandomProtocol::new(*seed).cyclic()
+                && matches!(report(runs), (runs, Some(counted)) if counted.global_traces != Some(runs)))
+        };
+        let noticed: Vec<u64> = (0..600).filter(differs).take(3).collect();
+        assert_eq!(noticed.len(), 3, "{mutant:?} is noticed by seeds {noticed:?} only");
+    }
+}
+
+/// Reproduces one protocol of the above: the one that `QUORATE_SEED` names.
+#[test]
+fn one_seed_in_detail() {
+    let seed = one_seed().unwrap_or(1);
+    println!("{:#?}", RandomProtocol::new(seed));
+    for channel in [Channel::Bag, Channel::Fifo] {
+        let differences = compare(seed, channel).map_or(Vec::new(), |compared| compared.differences);
+        assert!(differences.is_empty(), "seed {seed}, {channel}:\n{}", differences.join("\n"));
+    }
+}
+
+/// The zoo, as far as it is small and asks nothing of histories.
+#[test]
+fn the_zoo_has_as_many_runs_as_the_enumerator_finds() {
+    for (name, given) in [
+        ("accumulator", vec![]),
+        ("paxos", vec![("proposers", "1")]),
+        ("paxos", vec![("stale", "keep")]),
+        ("dining-philosophers", vec![("philosophers", "2")]),
+        ("dining-philosophers", vec![]),
+        ("two-phase-commit", vec![]),
+        ("byzantine-generals", vec![]),
+        ("pam", vec![("nodes", "2"), ("ballots", "2")]),
+        ("tree", vec![]),
+    ] {
+        let model = zoo(name, &given);
+        let report = dir(&model, &Search::default(), &mut ());
+        report.assert_holds();
+        let counted = report.interfaces.unwrap().global_traces.map(Runs::Count);
+        assert_eq!(counted, Some(maximal_runs::count(&model, 2_000_000)), "{name} {given:?}");
+    }
+}
