@@ -7,7 +7,8 @@ use quorate::engine::published::{Found, Options, Shortcut, check};
 use quorate::engine::{Classes, Search, Watch, explore};
 use quorate::property::Moment;
 use quorate::protocol::Model;
-use quorate::verdict::{Coverage, Replay, Stopped};
+use quorate::verdict::{Coverage, Replay, ScheduledStep, Stopped};
+use quorate::world::StepKind;
 use quorate::{ProcessId, Role, RoleName, System, Transitions, Verdict, observe};
 use quorate_testkit::corpus::{for_each_seed, seeds};
 use quorate_testkit::naive::{NO_PANIC, search};
@@ -105,8 +106,9 @@ fn loses(shortcut: Shortcut, model: &Model) {
     for classes in [Classes::States, Classes::Observations] {
         let complete = checked(model, &[], classes);
         let violation = complete.verdict.violation().unwrap_or_else(|| panic!("{classes:?}: {complete:?}"));
+        let before = Replay::new(model).into_trace().steps.len();
         let mut replay = Replay::new(model);
-        for step in &violation.trace.steps {
+        for step in &violation.trace.steps[before..] {
             replay.follow(step).expect("the trace replays");
         }
         assert_eq!(replay.broken().as_ref(), Some(&violation.broken));
@@ -175,6 +177,33 @@ fn assertions() {
     let sender = [alone(0, 1, &["x"])];
     let receiver = [on("x", 0, ASSERTED, &[])];
     loses(Shortcut::Assertions, &pair(&sender, &receiver));
+}
+
+/// A system that starts when a message is on its way.
+#[test]
+fn an_empty_network() {
+    let model = || pair(&[alone(0, 1, &["x"])], &[on("x", 0, BAD, &[])]);
+    let sends = ScheduledStep {
+        process: ProcessId::new(0),
+        kind: StepKind::Transition,
+        transition: 0,
+        consumed: Vec::new(),
+        choices: Vec::new(),
+        sent: Vec::new(),
+    };
+    let (trace, _) = quorate::verdict::replay(&model(), &vec![sends]).expect("a step");
+    loses(Shortcut::EmptyNetwork, &model().after(&trace.steps).expect("a run"));
+}
+
+/// The example of the paper's figures 2 to 4: four system states, of which one cannot happen.
+#[test]
+fn the_tree_of_the_paper() {
+    let protocols = quorate_zoo::protocols();
+    let tree = protocols.iter().find(|protocol| protocol.name() == "tree").expect("the tree");
+    let model = tree.instance(&tree.arguments([], None).expect("defaults")).expect("a model");
+    let found = checked(&model, &Shortcut::ALL, Classes::States);
+    assert_eq!((found.system_states, found.preliminary, found.verifications), (4, 1, 1), "{found:?}");
+    assert_eq!(found.verdict.word(), "holds within");
 }
 
 /// What cannot happen is rejected: the two messages exclude each other.

@@ -90,6 +90,14 @@ fn a_wrong_command_line() {
             &["tables", "crash", "--rows", "Nosuch"],
             "no row of table 'crash' has 'Nosuch' in its name: expected a part of Paxos (6 processes): safety",
         ),
+        (
+            &["tables", "lmc", "--rows", "Nosuch"],
+            "no series of 'lmc' has 'Nosuch' in its name: expected a part of B-DFS",
+        ),
+        (
+            &["tables", "crash", "--svg", "pictures"],
+            "--svg draws figures, and 'crash' is a table: leave it out",
+        ),
         (&["tables", "crash", "--time-max", "soon"], "--time-max is 'soon': expected a time such as"),
         (&["completions", "command.com"], "SHELL is 'command.com': expected bash"),
     ];

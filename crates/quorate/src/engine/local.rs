@@ -88,6 +88,7 @@ impl Run<'_> {
             stopped.is_some()
         });
         self.coverage.handler_calls = self.coverage.handler_calls.max(closure.handler_calls());
+        self.coverage.bytes = self.coverage.bytes.max(closure.bytes());
         if let Some(handler) = closure.impure() {
             return Verdict::Unknown(Stopped::Impure(handler.to_string()));
         }

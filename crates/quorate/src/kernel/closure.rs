@@ -194,7 +194,7 @@ impl<'m> Closure<'m> {
         supplies.into_iter().map(|limited| Supplies { limited: Some(limited) }).collect()
     }
 
-    fn bytes(&self) -> u64 {
+    pub(crate) fn bytes(&self) -> u64 {
         self.processes.iter().map(ProcessClosure::bytes).sum()
     }
 

@@ -1,10 +1,19 @@
-//! Messages by number, and what a transition can consume of them.
+//! Where runs start; messages by number, and what a transition can consume of them.
 
 use std::collections::HashMap;
 
 use super::MessageId;
 use crate::kernel::quorums_among;
 use crate::protocol::{Envelope, Model, ProcessId, Trigger, Value};
+
+/// The local states in which runs start, and the messages that are on their way then.
+pub(super) fn start(model: &Model) -> (Vec<Value>, Vec<(ProcessId, Envelope)>) {
+    let Some(start) = model.start() else {
+        return (model.processes().iter().map(|process| process.initial().clone()).collect(), Vec::new());
+    };
+    let waiting = |process| start.inbox(process, |envelope| (process, envelope.clone())).waiting;
+    (start.locals.clone(), model.ids().flat_map(waiting).collect())
+}
 
 /// Every message that was ever sent.
 #[derive(Default)]

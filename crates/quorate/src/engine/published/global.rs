@@ -10,7 +10,7 @@
 use super::super::bounded::{End, Expanded, Space, Walked, walk};
 use super::super::explore::violated;
 use super::super::{Order, Search, Watch, simple_report};
-use super::events::Messages;
+use super::events::{Messages, start};
 use super::{MessageId, unsuited};
 use crate::property::{Moment, Property};
 use crate::protocol::{Envelope, Model, Outcome, ProcessId, Value};
@@ -23,7 +23,17 @@ pub(in super::super) fn plain_depth(model: &Model, search: &Search, watch: &mut 
         return simple_report(model, Verdict::Unknown(stopped), Coverage::default());
     }
     let search = &Search { order: Order::Depth, ..search.clone() };
-    let mut contents = Contents { model, search, messages: Messages::default(), handler_calls: 0 };
+    let mut messages = Messages::default();
+    let (locals, in_flight) = start(model);
+    let mut inboxes = vec![Vec::new(); locals.len()];
+    for (to, envelope) in in_flight {
+        inboxes[to.index()].push(messages.number(to, envelope).0);
+    }
+    for inbox in &mut inboxes {
+        inbox.sort_unstable();
+    }
+    let initial = Global { locals, inboxes };
+    let mut contents = Contents { model, search, initial, messages, handler_calls: 0 };
     let Walked { end, path, met, coverage } = walk(&mut contents, search, watch);
     let verdict = match end {
         End::Exhausted => Verdict::Holds,
@@ -54,6 +64,7 @@ struct Step {
 struct Contents<'m> {
     model: &'m Model,
     search: &'m Search,
+    initial: Global,
     messages: Messages,
     handler_calls: u64,
 }
@@ -139,9 +150,7 @@ impl Space for Contents<'_> {
     type State = Global;
 
     fn initial(&self) -> Global {
-        let locals: Vec<Value> =
-            self.model.processes().iter().map(|process| process.initial().clone()).collect();
-        Global { inboxes: vec![Vec::new(); locals.len()], locals }
+        self.initial.clone()
     }
 
     fn expand(&mut self, state: &Global, successors: &mut Vec<Global>) -> Expanded {

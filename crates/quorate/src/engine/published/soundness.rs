@@ -109,6 +109,9 @@ impl Run<'_> {
     /// `isSequenceValid`: executes whatever is enabled, the first process first, until nothing is left or enabled.
     fn valid(&self, sequences: &[&Sequence]) -> Option<Schedule> {
         let mut network = Network::new(self.messages.len());
+        for message in &self.in_flight {
+            network.put(*message, self);
+        }
         let mut done = vec![0; sequences.len()];
         let mut order: Vec<(usize, (LocalId, usize))> = Vec::new();
         let next = |network: &Network, done: &[usize]| {

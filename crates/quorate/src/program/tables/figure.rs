@@ -200,9 +200,9 @@ pub(super) fn run(
     root: &Command,
     matches: &ArgMatches,
 ) -> Result<u8, Failure> {
-    let wanted = matches.get_one::<String>("rows").map_or("", String::as_str).to_lowercase();
-    let series: Vec<&Series> =
-        figure.series.iter().filter(|series| series.name.to_lowercase().contains(&wanted)).collect();
+    let wanted = matches.get_one::<String>("rows").map_or("", String::as_str);
+    let is_wanted = |series: &&Series| series.name.to_lowercase().contains(&wanted.to_lowercase());
+    let series: Vec<&Series> = figure.series.iter().filter(is_wanted).collect();
     if series.is_empty() {
         let names: Vec<&str> = figure.series.iter().map(|series| series.name).collect();
         return Err(Failure::Usage(format!(
