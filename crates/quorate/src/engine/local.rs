@@ -1,6 +1,6 @@
 //! Local model checking: local states first, global ones only where these leave a doubt.
 //!
-//! From: Yabandeh and Guerraoui, Local Model Checking (OSDI 2010); ALGORITHMS 5. The local closure contains every local
+//! From: Guerraoui and Yabandeh, Model Checking a Networked System Without the Network (NSDI 2011); ALGORITHMS 5. The local closure contains every local
 //! step of every run. If no combination of its local states violates a property, the property holds, and no global
 //! state was ever looked at. Else each violating combination is a candidate, and a search decides whether a run can
 //! reach it: a search of the same system in which processes stay in local states that lead to the candidate. What it
