@@ -12,10 +12,10 @@ use serde_json::{Value, json};
 #[test]
 fn a_wrong_command_line() {
     let cases: &[(&[&str], &str)] = &[
-        (&[], "no command given: expected check, local, replay, list, completions, tables"),
+        (&[], "no command given: expected check, local, replay, snapshot, list, completions, tables"),
         (
             &["chek"],
-            "unknown command 'chek': expected check, local, replay, list, completions, tables; did you mean 'check'?",
+            "unknown command 'chek': expected check, local, replay, snapshot, list, completions, tables; did you mean 'check'?",
         ),
         (&["--json"], "expected a command first"),
         (&["check"], "no protocol given: expected paxos"),

@@ -163,15 +163,17 @@ fn the_figures_of_local_model_checking() {
         let fact = facts.iter().find(|fact| fact["fact"] == name);
         fact.and_then(|fact| fact["here"].as_f64()).unwrap_or_else(|| panic!("no fact {name}"))
     };
-    let counts = ["B-DFS: events in a run", "B-DFS: transitions", "LMC-OPT: combined states"].map(here);
-    assert_eq!(counts, [22.0, 157_752.0, 0.0]);
+    let counts = ["B-DFS: events in a run", "B-DFS: transitions", "LMC-OPT: combined states"];
+    assert_eq!(counts.map(|name| here(name).to_string()), ["22", "157752", "0"]);
     assert!(here("LMC: transitions") <= 1_186.0 && here("local: transitions") <= 1_186.0);
     assert!(here("time, B-DFS over LMC-OPT") > 20.0, "{}", ran.stdout);
     assert!(here("time, B-DFS over local") > 20.0, "{}", ran.stdout);
     for series in json["series"].as_array().expect("series") {
-        // The published algorithm does not get as far as the bug.
-        let expected = if series["series"] == "LMC-OPT, buggy" { Value::Null } else { true.into() };
-        assert_eq!(series["agrees"], expected, "{series}");
+        // With the bug, the published algorithm does not come to an end.
+        let name = series["series"].as_str().expect("a name");
+        let ends = !name.starts_with("LMC") || !name.ends_with("buggy");
+        assert_ne!(series["agrees"], false, "{series}");
+        assert!(!ends || series["agrees"] == true, "{series}");
     }
     // Deeper searches see more, up to where nothing is left.
     let series = |name: &str| {
@@ -179,11 +181,9 @@ fn the_figures_of_local_model_checking() {
         let points = all.iter().find(|series| series["series"] == name).expect("a series")["points"].clone();
         points.as_array().expect("points").clone()
     };
-    let states: Vec<u64> = series("B-DFS")
-        .iter()
-        .map(|point| point["figures"]["/states"].as_f64().expect("states") as u64)
-        .collect();
-    assert!(states.is_sorted() && states.len() == 22 && states.last() == Some(&26_332), "{states:?}");
+    let states = |point: &Value| point["figures"]["/states"].as_f64().expect("states");
+    let states: Vec<f64> = series("B-DFS").iter().map(states).collect();
+    assert!(states.is_sorted() && states.len() == 22 && states[21].to_string() == "26332", "{states:?}");
     for figure in ["figure-10", "figure-11", "figure-12", "figure-13"] {
         let picture = std::fs::read_to_string(directory.join(format!("{figure}.svg"))).expect("a picture");
         assert!(picture.starts_with("<svg ") && picture.matches("<circle").count() > 20, "{figure}");
@@ -194,12 +194,13 @@ fn the_figures_of_local_model_checking() {
 fn one_series_of_a_figure_as_a_page() {
     let ran = run(&["tables", "lmc", "--rows", "lmc-opt", "--time-max", "1", "--quiet"]);
     assert_eq!((ran.code, ran.stderr.as_str()), (0, ""));
+    let page = ran.stdout.split_whitespace().collect::<Vec<&str>>().join(" ");
     for shown in [
-        "Figure 10: time\n  depth  LMC-OPT\n",
-        "LMC: transitions                         1,186",
-        "B-DFS: transitions                     157,332      not run",
+        "Figure 10: time depth LMC-OPT 1 ",
+        "LMC: transitions 1,186 588 local: transitions not run",
+        "B-DFS: transitions 157,332 not run",
         "LMC-OPT, buggy does not come to an end: the limit of 1 seconds was reached",
     ] {
-        assert!(ran.stdout.contains(shown), "{shown:?} in {}", ran.stdout);
+        assert!(page.contains(shown), "{shown:?} in {page}");
     }
 }

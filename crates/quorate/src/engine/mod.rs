@@ -74,13 +74,10 @@ impl Engine {
     pub fn refused(self, model: &Model) -> Option<String> {
         match self {
             Engine::Explore | Engine::Local | Engine::BoundedDepth => None,
-            _ if model.start().is_some() => {
-                let name = self.name();
-                Some(format!(
-                    "--engine {name} starts at the beginning only: --from goes with explore, local and b-dfs"
-                ))
-            }
-            Engine::PlainDepth | Engine::LmcGeneral | Engine::LmcOptimised => None,
+            Engine::PlainDepth | Engine::LmcGeneral | Engine::LmcOptimised => published::refused(model),
+            Engine::Dir if model.start().is_some() => Some(
+                "--engine dir starts at the beginning only: --from goes with the other engines".to_string(),
+            ),
             Engine::Dir => dir::refused(model),
         }
     }

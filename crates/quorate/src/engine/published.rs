@@ -146,15 +146,13 @@ pub(super) fn lmc(model: &Model, search: &Search, classes: Classes, watch: &mut 
     Report { properties, local, ..super::simple_report(model, verdict, run.coverage()) }
 }
 
-/// Why a model is not for algorithms of that paper.
-fn unsuited(model: &Model, of_whole_runs: bool) -> Option<Stopped> {
+/// Why the algorithms of that paper are not for a model.
+pub(super) fn refused(model: &Model) -> Option<String> {
     let forges = model.ids().any(|process| !model.forgeable(process).is_empty());
-    let hears = of_whole_runs && !model.monitors().is_empty();
-    (*model.world() != World::default() || forges || hears).then(|| {
-        Stopped::Unsuited(
-            "the published algorithms know bags of messages, no faults and no histories: expected the default world"
-                .to_string(),
-        )
+    let suits = *model.world() == World::default() && !forges && model.monitors().is_empty();
+    (!suits).then(|| {
+        "the published algorithms know bags of messages, no faults and no histories: expected the default world"
+            .to_string()
     })
 }
 
@@ -301,8 +299,8 @@ impl<'r> Run<'r> {
 
     /// Figure 9, `findBugs`.
     fn check(&mut self) -> Verdict {
-        if let Some(stopped) = unsuited(self.model, false) {
-            return Verdict::Unknown(stopped);
+        if let Some(reason) = refused(self.model) {
+            return Verdict::Unknown(Stopped::Unsuited(reason));
         }
         let (locals, mut in_flight) = start(self.model);
         if self.takes(Shortcut::EmptyNetwork) {
@@ -343,14 +341,13 @@ impl<'r> Run<'r> {
         if let Some(depth) = self.options.depth_max.filter(|_| self.cut) {
             return Verdict::Unknown(Stopped::Depth(depth));
         }
-        let histories = self.model.monitors().len();
-        let others = self.model.properties().len() - self.invariants().count() + histories;
+        let others = self.model.properties().len() - self.invariants().count();
         if !self.options.shortcuts.is_empty() {
             Verdict::HoldsWithin("the shortcuts of the published algorithm may lose violations".to_string())
         } else if self.cut || self.options.stage < Stage::Soundness {
             Verdict::HoldsWithin("longer sequences of events were not looked at".to_string())
         } else if others > 0 {
-            Verdict::HoldsWithin("properties of whole runs were not looked at".to_string())
+            Verdict::HoldsWithin("properties of the ends of runs were not looked at".to_string())
         } else {
             Verdict::Holds
         }

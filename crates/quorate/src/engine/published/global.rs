@@ -11,7 +11,7 @@ use super::super::bounded::{End, Expanded, Space, Walked, walk};
 use super::super::explore::violated;
 use super::super::{Order, Search, Watch, simple_report};
 use super::events::{Messages, start};
-use super::{MessageId, unsuited};
+use super::{MessageId, refused};
 use crate::property::{Moment, Property};
 use crate::protocol::{Envelope, Model, Outcome, ProcessId, Value};
 use crate::verdict::{Coverage, Report, Schedule, ScheduledStep, Seen, Stopped, Taken, Verdict};
@@ -19,8 +19,8 @@ use crate::world::StepKind;
 
 /// Searches newest states first, to the depth that is asked for.
 pub(in super::super) fn plain_depth(model: &Model, search: &Search, watch: &mut dyn Watch) -> Report {
-    if let Some(stopped) = unsuited(model, true) {
-        return simple_report(model, Verdict::Unknown(stopped), Coverage::default());
+    if let Some(reason) = refused(model) {
+        return simple_report(model, Verdict::Unknown(Stopped::Unsuited(reason)), Coverage::default());
     }
     let search = &Search { order: Order::Depth, ..search.clone() };
     let mut messages = Messages::default();
