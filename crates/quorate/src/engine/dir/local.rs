@@ -248,76 +248,32 @@ impl<E: Embedded> Locals<E> {
         if let Some(known) = self.nodes[node].tables.get(offers) {
             return Ok(Arc::clone(known));
         }
-        let component = self.component(node);
-        let mut found =
-            Found { at: HashMap::new(), ways: Vec::new(), begin: BTreeMap::new(), needs: Vec::new() };
-        let mut table = Table::default();
+        let mut found = Found::default();
         for (point, traces, cause) in self.nodes[node].seeds.clone() {
             let place = self.number_place(node, point, Vec::new(), cause);
-            let at = found.note(&mut table.places, place);
+            let at = found.note(place);
             let so_far = found.begin.entry(at).or_default();
             *so_far = so_far.saturating_add(traces);
         }
-        let mut seeds: BTreeMap<LabelId, Vec<(usize, Move<E::Point>)>> = BTreeMap::new();
-        let mut seen: Vec<Vec<MessageId>> = Vec::new();
         let mut expanded = 0;
-        while expanded < table.places.len() {
-            let place = table.places[expanded];
-            let Place { point, taken, .. } = &self.nodes[node].places[place];
-            let (point, taken) = (point.clone(), taken.clone());
-            let moves = self.checker.moves(component, &point, &self.deliverable(offers, &taken));
-            if moves.is_empty() {
-                table.quiescent.push(place);
-            }
-            found.needs.push(moves.iter().map(|step| step.received.clone()).collect());
-            for mut step in moves {
-                self.steps += 1;
-                let process = self.checker.components().members(component)[step.member];
-                let seen_by_others =
-                    !step.sent.is_empty() || !step.received.is_empty() && self.checker.tells_past(component);
-                let together = self.joined(&taken, &step.received);
-                if !self.in_order {
-                    // Of equal messages each may be the one that is received first.
-                    let copies = |message| together.iter().filter(|other| *other == message).count() as u128;
-                    step.ways = step.received.iter().fold(step.ways, |ways, message| ways * copies(message));
-                }
-                match &step.leads {
-                    None => table.panics.push(Panic { place, process, step: step.step }),
-                    Some(_) if seen_by_others => {
-                        let (member, clock, sent) = (step.member, step.clock.clone(), step.sent.clone());
-                        seen.push(together.clone());
-                        let label = self.number_label(Label { member, clock, received: together, sent });
-                        seeds.entry(label).or_default().push((place, step));
-                    }
-                    Some(next) => {
-                        let cause = Cause::Inside(place, process, step.step);
-                        let next = self.number_place(node, next.clone(), together, cause);
-                        let next = found.note(&mut table.places, next);
-                        found.ways[expanded].push((next, step.ways));
-                    }
-                }
-            }
+        while expanded < found.table.places.len() {
+            self.expand(node, offers, expanded, &mut found);
             expanded += 1;
             meter.tick(self.places, self.steps)?;
         }
-        table.endless = !self.count_traces(node, &table.places, &found);
-        table.rests = self.rests(node, &table.places, &found.needs, &seen);
-        for (label, steps) in seeds {
-            table.branches.push(label);
+        found.table.endless = !self.count_traces(node, &found);
+        found.table.rests = self.rests(node, &found);
+        for (label, steps) in found.branches {
+            found.table.branches.push(label);
             let mut key = self.nodes[node].key.clone();
             key.labels[self.labels[label as usize].member].push(label);
-            if self.numbers.contains_key(&key) {
-                continue;
+            if !self.numbers.contains_key(&key) {
+                let seeds =
+                    steps.into_iter().filter_map(|(place, step)| self.seed(node, place, step)).collect();
+                self.insert(key, seeds);
             }
-            let seed = |(place, step): (usize, Move<E::Point>)| {
-                let traces = self.nodes[node].places[place].traces.saturating_mul(step.ways);
-                let process = self.checker.components().members(component)[step.member];
-                Some((step.leads?, traces, Cause::Across(node, place, process, step.step)))
-            };
-            let seeds = steps.into_iter().filter_map(seed).collect();
-            self.insert(key, seeds);
         }
-        let table = Arc::new(table);
+        let table = Arc::new(found.table);
         self.nodes[node].tables.insert(offers.to_vec(), Arc::clone(&table));
         match self.checker.unreliable() {
             Some(stopped) => Err(Halt::Stopped(stopped)),
@@ -325,9 +281,57 @@ impl<E: Embedded> Locals<E> {
         }
     }
 
+    /// Finds what can happen at a place of a table.
+    fn expand(&mut self, node: NodeId, offers: &[MessageId], at: usize, found: &mut Found<E::Point>) {
+        let component = self.component(node);
+        let place = found.table.places[at];
+        let Place { point, taken, .. } = &self.nodes[node].places[place];
+        let (point, taken) = (point.clone(), taken.clone());
+        let moves = self.checker.moves(component, &point, &self.deliverable(offers, &taken));
+        if moves.is_empty() {
+            found.table.quiescent.push(place);
+        }
+        found.needs.push(moves.iter().map(|step| step.received.clone()).collect());
+        for mut step in moves {
+            self.steps += 1;
+            let process = self.checker.components().members(component)[step.member];
+            let together = self.joined(&taken, &step.received);
+            if !self.in_order {
+                // Of equal messages each may be the one that is received first.
+                let copies = |message| together.iter().filter(|other| *other == message).count() as u128;
+                step.ways = step.received.iter().fold(step.ways, |ways, message| ways * copies(message));
+            }
+            let seen =
+                !step.sent.is_empty() || !step.received.is_empty() && self.checker.tells_past(component);
+            match &step.leads {
+                None => found.table.panics.push(Panic { place, process, step: step.step }),
+                Some(_) if seen => {
+                    let (member, clock, sent) = (step.member, step.clock.clone(), step.sent.clone());
+                    found.seen.push(together.clone());
+                    let label = self.number_label(Label { member, clock, received: together, sent });
+                    found.branches.entry(label).or_default().push((place, step));
+                }
+                Some(next) => {
+                    let cause = Cause::Inside(place, process, step.step);
+                    let next = self.number_place(node, next.clone(), together, cause);
+                    let next = found.note(next);
+                    found.ways[at].push((next, step.ways));
+                }
+            }
+        }
+    }
+
+    /// Where a step from a place of a node leads, as a place of the next node.
+    fn seed(&self, node: NodeId, place: usize, step: Move<E::Point>) -> Option<Seed<E::Point>> {
+        let traces = self.nodes[node].places[place].traces.saturating_mul(step.ways);
+        let process = self.checker.components().members(self.component(node))[step.member];
+        Some((step.leads?, traces, Cause::Across(node, place, process, step.step)))
+    }
+
     /// Counts the traces that lead to each place. They are counted by their length, so that each place passes all that
     /// lead to it on to the next. `false` if they never end.
-    fn count_traces(&mut self, node: NodeId, places: &[usize], found: &Found) -> bool {
+    fn count_traces(&mut self, node: NodeId, found: &Found<E::Point>) -> bool {
+        let places = &found.table.places;
         let mut traces: Vec<u128> = vec![0; places.len()];
         let mut layer = found.begin.clone();
         let mut layers = 0;
@@ -355,13 +359,8 @@ impl<E: Embedded> Locals<E> {
 
     /// The places where a component may stay although, with something on offer, others could see it do something from
     /// another place: those from which no step needs as little.
-    fn rests(
-        &self,
-        node: NodeId,
-        places: &[usize],
-        needs: &[Vec<Vec<MessageId>>],
-        seen: &[Vec<MessageId>],
-    ) -> Vec<usize> {
+    fn rests(&self, node: NodeId, found: &Found<E::Point>) -> Vec<usize> {
+        let places = &found.table.places;
         let stays = |at: usize, wanted: &[MessageId]| {
             let taken = &self.nodes[node].places[places[at]].taken;
             let mut left = wanted.to_vec();
@@ -370,9 +369,9 @@ impl<E: Embedded> Locals<E> {
                     left.swap_remove(at);
                 }
             }
-            !needs[at].iter().any(|needed| needed.iter().all(|message| left.contains(message)))
+            !found.needs[at].iter().any(|needed| needed.iter().all(|message| left.contains(message)))
         };
-        let rests = |at: &usize| places.len() > 1 && seen.iter().any(|wanted| stays(*at, wanted));
+        let rests = |at: &usize| places.len() > 1 && found.seen.iter().any(|wanted| stays(*at, wanted));
         (0..places.len()).filter(rests).map(|at| places[at]).collect()
     }
 
@@ -398,24 +397,43 @@ impl<E: Embedded> Locals<E> {
     }
 }
 
-/// What was found of the places of a table, each by its position there.
-struct Found {
+/// A table in the making. Places are told by their position in it.
+struct Found<P> {
+    table: Table,
     at: HashMap<usize, usize>,
     /// Where steps lead that nobody sees, and how many ways each is.
     ways: Vec<Vec<(usize, u128)>>,
-    /// How many traces lead to a place that begin with it at this node.
+    /// How many traces lead to a place as the first at this node.
     begin: BTreeMap<usize, u128>,
     /// What each of its steps needs to receive.
     needs: Vec<Vec<Vec<MessageId>>>,
+    /// What was received, from the beginning of the node on, with each step that others see.
+    seen: Vec<Vec<MessageId>>,
+    /// The steps that others see, each with the number of its place.
+    branches: BTreeMap<LabelId, Vec<(usize, Move<P>)>>,
 }
 
-impl Found {
+impl<P> Default for Found<P> {
+    fn default() -> Self {
+        Found {
+            table: Table::default(),
+            at: HashMap::new(),
+            ways: Vec::new(),
+            begin: BTreeMap::new(),
+            needs: Vec::new(),
+            seen: Vec::new(),
+            branches: BTreeMap::new(),
+        }
+    }
+}
+
+impl<P> Found<P> {
     /// The position of a place.
-    fn note(&mut self, places: &mut Vec<usize>, place: usize) -> usize {
+    fn note(&mut self, place: usize) -> usize {
         *self.at.entry(place).or_insert_with(|| {
-            places.push(place);
+            self.table.places.push(place);
             self.ways.push(Vec::new());
-            places.len() - 1
+            self.ways.len() - 1
         })
     }
 }
