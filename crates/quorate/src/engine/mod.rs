@@ -168,7 +168,7 @@ pub enum Mutant {
     NoProviso,
     /// Beliefs with stubborn sets forget that a process may never send.
     NoQuiescence,
-    /// With symmetry, reductions rest on the steps of representatives only.
+    /// With symmetry, reductions rest on the steps of representatives only; so there are no walks beforehand.
     NoSaturation,
     /// Bounded search does not expand a state again that it meets on a shorter way.
     NoSecondLook,
