@@ -1,4 +1,5 @@
-//! What the reductions leave of the reference Paxos, as in DESIGN 2 and ALGORITHMS 11, and of regular storage.
+//! What the reductions leave of the reference Paxos, as in DESIGN 2 and ALGORITHMS 11, of regular storage, and of
+//! searches for planted bugs.
 
 use quorate::engine::{Search, explore};
 use quorate::protocol::Model;
@@ -96,6 +97,26 @@ fn storage_with_a_property_of_one_reader() {
     // What a monitor hears must be heard in any order.
     assert_eq!(states("regularity", &[]), 16_084);
     assert_eq!(states("regularity", &[Stubborn]), 6127);
+}
+
+#[test]
+fn every_bug_is_found_in_fewer_states_than_without_reductions() {
+    for protocol in quorate_zoo::protocols() {
+        for bug in protocol.bugs() {
+            let model = model(protocol.name(), &[], Some(bug.name));
+            let (reductions, _) = Reductions::strongest(&model);
+            let reduced = explore(&model, &Search { reductions, ..Search::default() }, &mut ());
+            let broken = reduced.assert_violated().broken.property();
+            // A search without reductions that takes this long takes long enough.
+            let limited = Search { states_max: Some(100_000), ..Search::default() };
+            let whole = explore(&model, &limited, &mut ());
+            if let Verdict::Violated(violation) = &whole.verdict {
+                assert_eq!(violation.broken.property(), broken, "{} --bug {}", protocol.name(), bug.name);
+            }
+            let (fewer, all) = (reduced.coverage.states, whole.coverage.states);
+            assert!(fewer < all, "{} --bug {}: {fewer} of {all}", protocol.name(), bug.name);
+        }
+    }
 }
 
 #[test]
