@@ -212,6 +212,9 @@ fn the_zoo_has_as_many_runs_as_the_enumerator_finds() {
         ("byzantine-generals", vec![]),
         ("pam", vec![("nodes", "2"), ("ballots", "2")]),
         ("tree", vec![]),
+        ("chord", vec![("nodes", "2")]),
+        ("chord", vec![]),
+        ("pastry", vec![("nodes", "2")]),
     ] {
         let model = zoo(name, &given);
         let report = dir(&model, &Search::default(), &mut ());

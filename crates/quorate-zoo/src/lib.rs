@@ -5,9 +5,11 @@ use quorate::Protocol;
 
 mod accumulator;
 mod byzantine_generals;
+mod chord;
 mod dining_philosophers;
 mod echo_multicast;
 mod pam;
+mod pastry;
 mod paxos;
 mod regular_storage;
 mod tree;
@@ -25,5 +27,7 @@ pub fn protocols() -> Vec<Protocol> {
         regular_storage::protocol(),
         byzantine_generals::protocol(),
         pam::protocol(),
+        chord::protocol(),
+        pastry::protocol(),
     ]
 }

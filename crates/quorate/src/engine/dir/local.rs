@@ -99,6 +99,8 @@ struct Node<P> {
     places: Vec<Place<P>>,
     numbers: HashMap<(P, Vec<MessageId>), usize>,
     tables: HashMap<Vec<MessageId>, Arc<Table>>,
+    /// The nodes after one more interface event, as far as they were asked for.
+    children: HashMap<LabelId, NodeId>,
 }
 
 /// The local explorers of all components.
@@ -195,6 +197,9 @@ impl<E: Embedded> Locals<E> {
         label: LabelId,
         meter: &mut Meter<'_>,
     ) -> Result<NodeId, Halt> {
+        if let Some(known) = self.nodes[node].children.get(&label) {
+            return Ok(*known);
+        }
         let mut key = self.nodes[node].key.clone();
         let Label { member, received, .. } = self.label(label);
         let (member, received) = (*member, received.clone());
@@ -203,7 +208,9 @@ impl<E: Embedded> Locals<E> {
             // The event is possible with what it receives on offer, so its node is found when that is asked for.
             self.table(node, &received, meter)?;
         }
-        Ok(self.numbers[&key])
+        let child = self.numbers[&key];
+        self.nodes[node].children.insert(label, child);
+        Ok(child)
     }
 
     /// The node of a component that rests at a place of a node.
@@ -440,6 +447,7 @@ impl<P> Found<P> {
 
 impl<P> Node<P> {
     fn new(key: Key, seeds: Vec<Seed<P>>) -> Self {
-        Node { key, seeds, places: Vec::new(), numbers: HashMap::new(), tables: HashMap::new() }
+        let (numbers, tables, children) = (HashMap::new(), HashMap::new(), HashMap::new());
+        Node { key, seeds, places: Vec::new(), numbers, tables, children }
     }
 }
