@@ -28,6 +28,9 @@ use crate::protocol::ProcessId;
 pub(super) type LabelId = u32;
 pub(super) type NodeId = usize;
 
+/// About what a table takes besides what it lists.
+const TABLE_BYTES: u64 = 256;
+
 /// What others see of a step, or, of a process by itself, of all its steps since it last sent something: a step that
 /// only receives is seen by nobody, and when it happened makes no difference.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
@@ -115,6 +118,8 @@ pub(super) struct Locals<E: Embedded> {
     pub(super) places: u64,
     /// How many steps were taken from them.
     pub(super) steps: u64,
+    /// About how many bytes the tables take.
+    table_bytes: u64,
 }
 
 impl<E: Embedded> Locals<E> {
@@ -128,7 +133,17 @@ impl<E: Embedded> Locals<E> {
             nodes.push(Node::new(key, vec![(checker.reset(component), 1, Cause::Start)]));
         }
         let (labels, label_numbers) = (Vec::new(), HashMap::new());
-        Locals { checker, in_order, nodes, numbers, labels, label_numbers, places: 0, steps: 0 }
+        Locals {
+            checker,
+            in_order,
+            nodes,
+            numbers,
+            labels,
+            label_numbers,
+            places: 0,
+            steps: 0,
+            table_bytes: 0,
+        }
     }
 
     /// The node of a component that has done nothing yet.
@@ -266,7 +281,7 @@ impl<E: Embedded> Locals<E> {
         while expanded < found.table.places.len() {
             self.expand(node, offers, expanded, &mut found);
             expanded += 1;
-            meter.tick(self.places, self.steps)?;
+            meter.tick(self.places, self.steps, self.table_bytes)?;
         }
         found.table.endless = !self.count_traces(node, &found);
         found.table.rests = self.rests(node, &found);
@@ -281,6 +296,8 @@ impl<E: Embedded> Locals<E> {
             }
         }
         let table = Arc::new(found.table);
+        let entries = offers.len() + table.places.len() + table.quiescent.len() + table.branches.len();
+        self.table_bytes += 8 * entries as u64 + TABLE_BYTES;
         self.nodes[node].tables.insert(offers.to_vec(), Arc::clone(&table));
         match self.checker.unreliable() {
             Some(stopped) => Err(Halt::Stopped(stopped)),
