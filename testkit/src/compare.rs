@@ -8,16 +8,16 @@
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use quorate::Report;
-use quorate::engine::{Order, Search, Visited, explore};
+use quorate::engine::{self, Order, Search, Visited};
 use quorate::protocol::Model;
 use quorate::verdict::{Replay, Verdict, Violation};
 use quorate::world::Channel;
 
 use crate::naive::Findings;
 
-/// Explores a model. A panic of the engine is a difference too, and must not hide whose it is.
+/// Searches a model with the engine that is asked for. A panic of the engine is a difference too, and must not hide whose it is.
 pub fn explored(model: &Model, search: &Search) -> Result<Report, String> {
-    catch_unwind(AssertUnwindSafe(|| explore(model, search, &mut ()))).map_err(|panicked| {
+    catch_unwind(AssertUnwindSafe(|| engine::search(model, search, &mut ()))).map_err(|panicked| {
         let text = panicked.downcast_ref::<String>().map(String::as_str);
         let text = text.or_else(|| panicked.downcast_ref::<&str>().copied());
         format!("the engine panicked: {}", text.unwrap_or("without a message"))

@@ -13,7 +13,7 @@
 use std::collections::HashSet;
 
 use quorate::Report;
-use quorate::engine::{Order, Search, Sleep, Tuning};
+use quorate::engine::{Order, Search, Tuning};
 use quorate::protocol::{Model, Value};
 use quorate::reduce::{Reduction, Reductions, Seeds, Split};
 use quorate::verdict::{Seen, Stopped, Verdict};
@@ -23,8 +23,7 @@ use crate::compare::{explored, violation_differs};
 use crate::naive::Findings;
 
 /// Sizes so small that a small protocol is searched as a large one.
-const SMALL: Tuning =
-    Tuning { chunk: 2, narrow_max: 0, first_states: 30, sleep: Sleep::Untouched, mutant: None };
+const SMALL: Tuning = Tuning { chunk: 2, narrow_max: 0, first_states: 30, ..Tuning::DEFAULT };
 
 /// Every combination of reductions that a model allows.
 pub fn combinations(model: &Model) -> Vec<Vec<Reduction>> {

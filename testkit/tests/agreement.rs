@@ -4,7 +4,7 @@
 use std::hash::{Hash, Hasher};
 
 use quorate::engine::{Order, Search, Sleep, Tuning, Visited};
-use quorate::protocol::Model;
+use quorate::protocol::{Bug, Model};
 use quorate::verdict::Coverage;
 use quorate::world::World;
 use quorate::{Report, Role, RoleName, System, Transitions, majority_of, observe};
@@ -18,8 +18,7 @@ const ZOO_STATES_MAX: usize = 200_000;
 
 /// Sizes so small that a small protocol is searched as a large one: shared between threads, in wide slots,
 /// started again with the system split anew.
-const SMALL: Tuning =
-    Tuning { chunk: 2, narrow_max: 0, first_states: 30, sleep: Sleep::Untouched, mutant: None };
+const SMALL: Tuning = Tuning { chunk: 2, narrow_max: 0, first_states: 30, ..Tuning::DEFAULT };
 
 /// Searches which differ in the number of threads only must say the same.
 fn searches() -> Vec<Vec<Search>> {
@@ -148,8 +147,10 @@ fn one_seed_in_detail() {
 #[test]
 fn the_zoo_and_its_bugs() {
     for protocol in quorate_zoo::protocols() {
-        // The naive checker knows no worlds, and in its own a bug has more states than it could visit.
-        let bugs = protocol.bugs().iter().filter(|bug| bug.world == World::default());
+        // The naive checker knows no worlds, and in its own, or with its own parameters, a bug has more states than
+        // it could visit.
+        let plain = |bug: &&Bug| bug.world == World::default() && bug.parameters.is_empty();
+        let bugs = protocol.bugs().iter().filter(plain);
         let bugs = bugs.map(|bug| Some(bug.name));
         for bug in std::iter::once(None).chain(bugs) {
             let arguments = protocol.arguments([], bug).unwrap();

@@ -3,7 +3,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use quorate::engine::{Order, Search, Sleep, Tuning, Visited};
+use quorate::engine::{Order, Search, Tuning, Visited};
 use quorate::protocol::Model;
 use quorate::world::{Channel, CrashSends, Crashes, Delivery, StepKind, World};
 use quorate_testkit::compare::{differences, explored};
@@ -16,8 +16,7 @@ use quorate_testkit::worlds::random_world;
 const STATES_MAX: usize = 1_500;
 
 /// Sizes so small that a small protocol is searched as a large one.
-const SMALL: Tuning =
-    Tuning { chunk: 2, narrow_max: 0, first_states: 30, sleep: Sleep::Untouched, mutant: None };
+const SMALL: Tuning = Tuning { chunk: 2, narrow_max: 0, first_states: 30, ..Tuning::DEFAULT };
 
 /// The searches for a seed: starting threads takes longer than such a search, so most have one.
 fn searches(seed: u64) -> Vec<Search> {

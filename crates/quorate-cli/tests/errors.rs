@@ -12,10 +12,10 @@ use serde_json::{Value, json};
 #[test]
 fn a_wrong_command_line() {
     let cases: &[(&[&str], &str)] = &[
-        (&[], "no command given: expected check, local, replay, list, completions, tables"),
+        (&[], "no command given: expected check, local, replay, snapshot, list, completions, tables"),
         (
             &["chek"],
-            "unknown command 'chek': expected check, local, replay, list, completions, tables; did you mean 'check'?",
+            "unknown command 'chek': expected check, local, replay, snapshot, list, completions, tables; did you mean 'check'?",
         ),
         (&["--json"], "expected a command first"),
         (&["check"], "no protocol given: expected paxos"),
@@ -48,7 +48,22 @@ fn a_wrong_command_line() {
         ),
         (&["check", "paxos", "--bug"], "--bug needs a value: expected always-accept"),
         (&["check", "paxos", "--reduce", "nosuch"], "--reduce is 'nosuch': expected none, auto"),
-        (&["check", "paxos", "--engine", "nosuch"], "--engine is 'nosuch': expected explore"),
+        (
+            &["check", "paxos", "--engine", "nosuch"],
+            "--engine is 'nosuch': expected explore, local, b-dfs, b-dfs-plain, lmc-gen, lmc-opt",
+        ),
+        (
+            &["check", "paxos", "--engine", "b-dfs", "--reduce", "inert,beliefs"],
+            "--reduce inert,beliefs goes with --engine explore or local only: expected --reduce none or auto",
+        ),
+        (
+            &["check", "paxos", "--engine", "b-dfs", "--visited", "fingerprint"],
+            "--visited does not go with --engine b-dfs",
+        ),
+        (
+            &["check", "paxos", "--engine", "lmc-opt", "--duplicates", "3"],
+            "--duplicates does not go with --engine lmc-opt",
+        ),
         (&["check", "paxos", "--order", "width"], "--order is 'width': expected breadth, depth"),
         (&["check", "paxos", "--visited", "no"], "--visited is 'no': expected exact, fingerprint"),
         (&["check", "paxos", "--threads", "0"], "--threads is '0': expected a number from 1 to 1024"),
@@ -74,6 +89,14 @@ fn a_wrong_command_line() {
         (
             &["tables", "crash", "--rows", "Nosuch"],
             "no row of table 'crash' has 'Nosuch' in its name: expected a part of Paxos (6 processes): safety",
+        ),
+        (
+            &["tables", "lmc", "--rows", "Nosuch"],
+            "no series of 'lmc' has 'Nosuch' in its name: expected a part of B-DFS",
+        ),
+        (
+            &["tables", "crash", "--svg", "pictures"],
+            "--svg draws figures, and 'crash' is a table: leave it out",
         ),
         (&["tables", "crash", "--time-max", "soon"], "--time-max is 'soon': expected a time such as"),
         (&["completions", "command.com"], "SHELL is 'command.com': expected bash"),

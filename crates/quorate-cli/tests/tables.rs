@@ -150,3 +150,57 @@ fn people_read_both_sides_and_follow_the_rows() {
     assert!(ran.stderr.starts_with("row 1 of 7: Paxos (6 processes): safety: implicit\n"), "{}", ran.stderr);
     assert_eq!(ran.stderr.lines().filter(|line| line.starts_with("row ")).count(), 7, "{}", ran.stderr);
 }
+
+#[test]
+fn the_figures_of_local_model_checking() {
+    let directory = program::scratch("lmc-figures");
+    let path = directory.to_str().expect("a path");
+    let ran = run(&["tables", "lmc", "--time-max", "2", "--json", "--quiet", "--svg", path]);
+    assert_eq!((ran.code, ran.stderr.as_str()), (0, ""));
+    let json = ran.json();
+    let here = |name: &str| {
+        let facts = json["facts"].as_array().expect("facts");
+        let fact = facts.iter().find(|fact| fact["fact"] == name);
+        fact.and_then(|fact| fact["here"].as_f64()).unwrap_or_else(|| panic!("no fact {name}"))
+    };
+    let counts = ["B-DFS: events in a run", "B-DFS: transitions", "LMC-OPT: combined states"];
+    assert_eq!(counts.map(|name| here(name).to_string()), ["22", "157752", "0"]);
+    assert!(here("LMC: transitions") <= 1_186.0 && here("local: transitions") <= 1_186.0);
+    assert!(here("time, B-DFS over LMC-OPT") > 20.0, "{}", ran.stdout);
+    assert!(here("time, B-DFS over local") > 20.0, "{}", ran.stdout);
+    for series in json["series"].as_array().expect("series") {
+        // With the bug, the published algorithm does not come to an end.
+        let name = series["series"].as_str().expect("a name");
+        let ends = !name.starts_with("LMC") || !name.ends_with("buggy");
+        assert_ne!(series["agrees"], false, "{series}");
+        assert!(!ends || series["agrees"] == true, "{series}");
+    }
+    // Deeper searches see more, up to where nothing is left.
+    let series = |name: &str| {
+        let all = json["series"].as_array().expect("series");
+        let points = all.iter().find(|series| series["series"] == name).expect("a series")["points"].clone();
+        points.as_array().expect("points").clone()
+    };
+    let states = |point: &Value| point["figures"]["/states"].as_f64().expect("states");
+    let states: Vec<f64> = series("B-DFS").iter().map(states).collect();
+    assert!(states.is_sorted() && states.len() == 22 && states[21].to_string() == "26332", "{states:?}");
+    for figure in ["figure-10", "figure-11", "figure-12", "figure-13"] {
+        let picture = std::fs::read_to_string(directory.join(format!("{figure}.svg"))).expect("a picture");
+        assert!(picture.starts_with("<svg ") && picture.matches("<circle").count() > 20, "{figure}");
+    }
+}
+
+#[test]
+fn one_series_of_a_figure_as_a_page() {
+    let ran = run(&["tables", "lmc", "--rows", "lmc-opt", "--time-max", "1", "--quiet"]);
+    assert_eq!((ran.code, ran.stderr.as_str()), (0, ""));
+    let page = ran.stdout.split_whitespace().collect::<Vec<&str>>().join(" ");
+    for shown in [
+        "Figure 10: time depth LMC-OPT 1 ",
+        "LMC: transitions 1,186 588 local: transitions not run",
+        "B-DFS: transitions 157,332 not run",
+        "LMC-OPT, buggy does not come to an end: the limit of 1 seconds was reached",
+    ] {
+        assert!(page.contains(shown), "{shown:?} in {page}");
+    }
+}

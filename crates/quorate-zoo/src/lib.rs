@@ -8,9 +8,12 @@ mod byzantine_generals;
 mod chord;
 mod dining_philosophers;
 mod echo_multicast;
+mod one_paxos;
 mod pam;
 mod pastry;
 mod paxos;
+mod paxos_node;
+mod rand_tree;
 mod regular_storage;
 mod tree;
 mod two_phase_commit;
@@ -29,5 +32,8 @@ pub fn protocols() -> Vec<Protocol> {
         pam::protocol(),
         chord::protocol(),
         pastry::protocol(),
+        paxos_node::protocol(),
+        one_paxos::protocol(),
+        rand_tree::protocol(),
     ]
 }

@@ -106,8 +106,8 @@ fn dining_philosophers() {
     check_counts("dining-philosophers", &[("philosophers", "4")], 3_427, 10_404, 1);
 }
 
-/// Every planted bug: what it breaks with the default parameters, and in how many steps at least.
-const BUGS: [(&str, &str, &str, usize); 24] = [
+/// Every planted bug: what it breaks with the parameters with which it shows, and in how many steps at least.
+const BUGS: [(&str, &str, &str, usize); 28] = [
     ("paxos", "always-accept", "agreement", 14),
     ("paxos", "learner-ignores-value", "agreement", 14),
     ("paxos", "first-reply", "agreement", 14),
@@ -132,6 +132,10 @@ const BUGS: [(&str, &str, &str, usize); 24] = [
     ("byzantine-generals", "any-attack", "IC2: a loyal commander is obeyed", 6),
     ("pam", "lost-state", "agreement", 11),
     ("pam", "first-value", "agreement", 13),
+    ("paxos-node", "last-reply", "agreement", 20),
+    ("one-paxos", "init-increment", "agreement", 12),
+    ("rand-tree", "keep-sibling", "disjoint", 12),
+    ("rand-tree", "late-sibling", "disjoint", 13),
 ];
 
 #[test]
@@ -176,6 +180,9 @@ fn the_zoo_lists_its_protocols_in_order() {
         "regular-storage",
         "byzantine-generals",
         "pam",
+        "paxos-node",
+        "one-paxos",
+        "rand-tree",
     ];
     assert_eq!(names, known);
 }

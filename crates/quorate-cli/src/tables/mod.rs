@@ -5,15 +5,17 @@
 //! between rows are what is reproduced.
 //! Held by: tests/tables.rs.
 
-use quorate::program::tables::{Here, Published, Row, Table};
+use quorate::program::tables::{Exhibit, Here, Published, Row};
 
 mod crash;
+mod lmc;
 mod m_models;
 mod refinement;
 
-/// Every table.
-pub(crate) fn all() -> Vec<Table> {
-    vec![m_models::table(), crash::table(), refinement::table()]
+/// Every table, and figures.
+pub(crate) fn all() -> Vec<Exhibit> {
+    let tables = [m_models::table(), crash::table(), refinement::table()];
+    tables.into_iter().map(Exhibit::from).chain([lmc::figure().into()]).collect()
 }
 
 /// What no table of these papers can say.

@@ -80,7 +80,7 @@ pub(crate) fn explore_and_read<T>(
         (None, Ended::Exhausted) if missed > 0.0 => Verdict::HoldsWithin(format!(
             "states are known by their fingerprints; some state was missed with a probability of {missed:.1e}"
         )),
-        (None, Ended::Exhausted) => Verdict::Holds,
+        (None, Ended::Exhausted) => all_seen(&kernel, search),
     };
     let properties = model.property_names().map(str::to_string).collect();
     let missed_probability = (search.visited == Visited::Fingerprint).then_some(missed);
@@ -98,9 +98,21 @@ pub(crate) fn explore_and_read<T>(
         rounds,
         threads,
         missed_probability,
+        local: None,
         interfaces: None,
     };
     (report, read(&kernel))
+}
+
+/// The verdict when every state was seen, but for those that a limit on equal messages hides.
+pub(super) fn all_seen(kernel: &Kernel<'_>, search: &Search) -> Verdict {
+    if kernel.lost_copies() {
+        return Verdict::HoldsWithin(format!(
+            "of equal messages that wait for a process, at most {} besides the first are kept",
+            search.duplicates_max.unwrap_or_default()
+        ));
+    }
+    Verdict::Holds
 }
 
 /// One search from the start. One that gets far starts again, with the system split in a better way.
@@ -205,7 +217,9 @@ impl<'r, 'm> Run<'r, 'm> {
             if self.kernel.blown() {
                 return Ended::Exhausted;
             }
-            if let Some(stopped) = watch.round(&self.coverage).or_else(|| self.limit_reached())
+            if let Some(stopped) = watch
+                .round(&self.coverage)
+                .or_else(|| limit_reached(self.kernel, &self.search, &self.coverage))
                 && self.coverage.frontier > 0
             {
                 return Ended::Stopped(stopped);
@@ -224,18 +238,19 @@ impl<'r, 'm> Run<'r, 'm> {
         self.coverage.bytes =
             self.kernel.bytes() + self.visited.bytes() + self.frontier.bytes() + self.rounds.bytes();
     }
+}
 
-    fn limit_reached(&self) -> Option<Stopped> {
-        if let Some(handler) = self.kernel.impure() {
-            return Some(Stopped::Impure(handler.to_string()));
-        }
-        if let Some(difference) = self.kernel.asymmetric() {
-            return Some(Stopped::Asymmetric(difference.to_string()));
-        }
-        let states = self.search.states_max.filter(|limit| self.coverage.states >= *limit);
-        let bytes = self.search.bytes_max.filter(|limit| self.coverage.bytes >= *limit);
-        states.map(Stopped::States).or(bytes.map(Stopped::Memory))
+/// The reason of its own for which a search has to stop.
+pub(super) fn limit_reached(kernel: &Kernel<'_>, search: &Search, coverage: &Coverage) -> Option<Stopped> {
+    if let Some(handler) = kernel.impure() {
+        return Some(Stopped::Impure(handler.to_string()));
     }
+    if let Some(difference) = kernel.asymmetric() {
+        return Some(Stopped::Asymmetric(difference.to_string()));
+    }
+    let states = search.states_max.filter(|limit| coverage.states >= *limit);
+    let bytes = search.bytes_max.filter(|limit| coverage.bytes >= *limit);
+    states.map(Stopped::States).or(bytes.map(Stopped::Memory))
 }
 
 /// The way to a violation that breadth-first search has found: searches once more, now remembering where
@@ -280,9 +295,6 @@ fn path(mut parents: Vec<(State, State)>, to: State) -> Vec<State> {
     path
 }
 
-/// How many states a search without reductions may take to tell a violation in fewer steps.
-const RETELLING_STATES: u64 = 1_000_000;
-
 /// The verdict for a violation that was found. A reduced search may have found it on a detour, or be unable to tell
 /// how it happens: then a search without reductions tells it, in the fewest steps, if that does not take long.
 fn told_violation(
@@ -302,7 +314,7 @@ fn told_violation(
         order: Order::Breadth,
         visited: Visited::Exact,
         reductions: Reductions::default(),
-        states_max: told.is_some().then_some(RETELLING_STATES),
+        states_max: told.is_some().then_some(search.tuning.retelling_states),
         bytes_max: None,
         count_system_states: false,
         look_back: false,
@@ -335,7 +347,7 @@ pub(super) fn violated(model: &Model, search: &Search, mut schedule: Schedule) -
         schedule = minimise(model, schedule, &broken);
         (trace, _) = confirm(&schedule);
     }
-    if model.world().channel.commutes() {
+    if model.world().channel.commutes() && model.start().is_none() {
         schedule = follow_causes(&schedule, &trace);
     }
     let (trace, broken) = confirm(&schedule);

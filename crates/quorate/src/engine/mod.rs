@@ -2,18 +2,28 @@
 //!
 //! Invariant: engines read no clock and print nothing. Limits and progress go through a [`Watch`].
 
+mod bounded;
 pub mod dir;
 mod explore;
 mod frontier;
+mod local;
+pub mod published;
 mod round;
 mod visited;
 
 pub use explore::explore;
 pub(crate) use explore::explore_and_read;
+#[doc(hidden)]
+pub use local::closure_of;
+pub use local::local;
 
+use std::sync::Arc;
+
+use crate::kernel::Within;
+pub use crate::kernel::{Classes, ClosureSize};
 use crate::protocol::Model;
 use crate::reduce::Reductions;
-use crate::verdict::{Coverage, Report, Stopped};
+use crate::verdict::{Coverage, Report, Stopped, Verdict};
 
 /// Which engine searches.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
@@ -21,18 +31,41 @@ pub enum Engine {
     /// Global states, with reductions.
     #[default]
     Explore,
+    /// Local states first: what no combination of them can break, no run breaks.
+    Local,
+    /// Global states, newest first up to a depth: the baseline of the paper on local model checking.
+    BoundedDepth,
+    /// The same on states by content, each transition running its handler, as that paper has it.
+    PlainDepth,
+    /// Local states, combined in every way: the general algorithm of that paper, with its shortcuts.
+    LmcGeneral,
+    /// Local states, combined where they look as if they violated a property: its optimised algorithm.
+    LmcOptimised,
     /// Components one by one, and how they deal with each other.
     Dir,
 }
 
 impl Engine {
     /// All of them.
-    pub const ALL: [Engine; 2] = [Engine::Explore, Engine::Dir];
+    pub const ALL: [Engine; 7] = [
+        Engine::Explore,
+        Engine::Local,
+        Engine::BoundedDepth,
+        Engine::PlainDepth,
+        Engine::LmcGeneral,
+        Engine::LmcOptimised,
+        Engine::Dir,
+    ];
 
     /// What it is called.
     pub fn name(self) -> &'static str {
         match self {
             Engine::Explore => "explore",
+            Engine::Local => "local",
+            Engine::BoundedDepth => "b-dfs",
+            Engine::PlainDepth => "b-dfs-plain",
+            Engine::LmcGeneral => "lmc-gen",
+            Engine::LmcOptimised => "lmc-opt",
             Engine::Dir => "dir",
         }
     }
@@ -40,9 +73,19 @@ impl Engine {
     /// Why it cannot search a model in its world.
     pub fn refused(self, model: &Model) -> Option<String> {
         match self {
-            Engine::Explore => None,
+            Engine::Explore | Engine::Local | Engine::BoundedDepth => None,
+            Engine::PlainDepth | Engine::LmcGeneral | Engine::LmcOptimised => published::refused(model),
+            Engine::Dir if model.start().is_some() => Some(
+                "--engine dir starts at the beginning only: --from goes with the other engines".to_string(),
+            ),
             Engine::Dir => dir::refused(model),
         }
+    }
+
+    /// Does it search as it is told: with reductions, in some order, remembering states in some way? The engines of
+    /// papers have ways of their own.
+    pub fn can_be_told(self) -> bool {
+        matches!(self, Engine::Explore | Engine::Local)
     }
 }
 
@@ -50,7 +93,31 @@ impl Engine {
 pub fn search(model: &Model, search: &Search, watch: &mut dyn Watch) -> Report {
     match search.engine {
         Engine::Explore => explore(model, search, watch),
+        Engine::Local => local(model, search, watch),
+        Engine::BoundedDepth => bounded::bounded_depth(model, search, watch),
+        Engine::PlainDepth => published::plain_depth(model, search, watch),
+        Engine::LmcGeneral => published::lmc(model, search, Classes::States, watch),
+        Engine::LmcOptimised => published::lmc(model, search, Classes::Observations, watch),
         Engine::Dir => dir::dir(model, search, watch),
+    }
+}
+
+/// The report of a search on one thread, without reductions and without anything special to say.
+fn simple_report(model: &Model, verdict: Verdict, coverage: Coverage) -> Report {
+    Report {
+        verdict,
+        properties: model.property_names().map(str::to_string).collect(),
+        coverage,
+        faults: Vec::new(),
+        system_states: None,
+        orbits: None,
+        seen: None,
+        reductions: Vec::new(),
+        rounds: 1,
+        threads: 1,
+        missed_probability: None,
+        local: None,
+        interfaces: None,
     }
 }
 
@@ -98,6 +165,18 @@ pub struct Search {
     pub count_orbits: bool,
     /// How to search less.
     pub reductions: Reductions,
+    /// Of equal messages that wait for a process, at most so many besides the first: more are lost. What holds then
+    /// holds within this limit, if it was reached.
+    pub duplicates_max: Option<u32>,
+    /// For the engine `local`: what tells local states apart.
+    pub classes: Classes,
+    /// For the engine `local`: at most so many steps of each process by itself, from one on, round by round.
+    pub local_events_max: Option<u32>,
+    /// For the published algorithm of local model checking: how far it goes.
+    pub stage: published::Stage,
+    /// The local states in which the processes stay; whatever else they could do is left out.
+    #[doc(hidden)]
+    pub within: Option<Arc<Within>>,
     /// Tell what the visited states are made of: for tests, which compare it with what there is.
     #[doc(hidden)]
     pub look_back: bool,
@@ -118,11 +197,15 @@ pub struct Tuning {
     pub first_states: u64,
     /// Which processes sleep.
     pub sleep: Sleep,
-    /// What a reduction leaves out, to show that the tests notice.
+    /// How many states a search without reductions may take to tell a violation in fewer steps.
+    pub retelling_states: u64,
+    /// How many nodes the local closure of a process may have before it is followed more closely.
+    pub closure_max: usize,
+    /// What is left out, to show that the tests notice.
     pub mutant: Option<Mutant>,
 }
 
-/// A part without which a reduction is wrong.
+/// A part without which a reduction, or an engine, is wrong.
 #[doc(hidden)]
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Mutant {
@@ -134,8 +217,14 @@ pub enum Mutant {
     NoProviso,
     /// Beliefs with stubborn sets forget that a process may never send.
     NoQuiescence,
-    /// With symmetry, reductions rest on the steps of representatives only.
+    /// With symmetry, reductions rest on the steps of representatives only; so there are no walks beforehand.
     NoSaturation,
+    /// Bounded search does not expand a state again that it meets on a shorter way.
+    NoSecondLook,
+    /// In the local closure no process consumes a message twice, however often it is sent.
+    ConsumedOnce,
+    /// Of the local states that lead to a candidate, only those are kept that do so in one step.
+    NoAncestors,
     /// Component by component: that one stays where it could go on is not noticed.
     NoRests,
     /// Component by component: only what sends something else makes a difference.
@@ -156,15 +245,22 @@ pub enum Sleep {
     Everybody,
 }
 
+impl Tuning {
+    /// As for users.
+    pub const DEFAULT: Tuning = Tuning {
+        chunk: 2048,
+        narrow_max: visited::NARROW_MAX,
+        first_states: 20_000,
+        sleep: Sleep::Untouched,
+        retelling_states: 1_000_000,
+        closure_max: 20_000,
+        mutant: None,
+    };
+}
+
 impl Default for Tuning {
     fn default() -> Self {
-        Tuning {
-            chunk: 2048,
-            narrow_max: visited::NARROW_MAX,
-            first_states: 20_000,
-            sleep: Sleep::Untouched,
-            mutant: None,
-        }
+        Tuning::DEFAULT
     }
 }
 
@@ -181,6 +277,11 @@ impl Default for Search {
             count_system_states: false,
             count_orbits: false,
             reductions: Reductions::default(),
+            duplicates_max: None,
+            classes: Classes::default(),
+            local_events_max: None,
+            stage: published::Stage::default(),
+            within: None,
             look_back: false,
             tuning: Tuning::default(),
         }
@@ -198,4 +299,32 @@ impl Watch for () {
     fn round(&mut self, _: &Coverage) -> Option<Stopped> {
         None
     }
+}
+
+/// What becomes of each, in their order, on some threads.
+fn in_parallel<T: Sync, U: Send>(of: &[T], threads: usize, what: impl Fn(&T) -> U + Sync) -> Vec<U> {
+    let mut of: Vec<&T> = of.iter().collect();
+    in_parallel_mut(&mut of, threads, |one| what(one))
+}
+
+/// What becomes of each, in their order, on some threads, each of which may change its share.
+pub(crate) fn in_parallel_mut<T: Send, U: Send>(
+    of: &mut [T],
+    threads: usize,
+    what: impl Fn(&mut T) -> U + Sync,
+) -> Vec<U> {
+    if threads <= 1 || of.len() <= 1 {
+        return of.iter_mut().map(what).collect();
+    }
+    let what = &what;
+    let share = of.len().div_ceil(threads);
+    std::thread::scope(|scope| {
+        let spawn = |share| scope.spawn(move || <[T]>::iter_mut(share).map(what).collect::<Vec<U>>());
+        let workers: Vec<_> = of.chunks_mut(share).map(spawn).collect();
+        let join = |worker: std::thread::ScopedJoinHandle<'_, Vec<U>>| match worker.join() {
+            Ok(done) => done,
+            Err(panic) => std::panic::resume_unwind(panic),
+        };
+        workers.into_iter().flat_map(join).collect()
+    })
 }

@@ -14,9 +14,10 @@ use std::sync::Arc;
 use super::Tools;
 use super::local::Live;
 use super::mail::{NOTHING, SendsId};
-use super::process::{ConfigurationId, ProcessGraph};
+use super::process::{ConfigurationId, ProcessGraph, Start};
 use super::table::Interner;
 use crate::protocol::{ProcessId, Value};
+use crate::world::Channel;
 
 /// A configuration's steps: where they lead and what they send; nowhere if they panic.
 type Leads = Vec<Option<(ConfigurationId, SendsId)>>;
@@ -41,13 +42,13 @@ struct Beliefs {
 }
 
 impl Component {
-    pub(super) fn new(id: ProcessId, initial: Value) -> Self {
-        Component { graph: ProcessGraph::new(id, initial), beliefs: None }
+    pub(super) fn new(id: ProcessId, start: Start, channel: Channel) -> Self {
+        Component { graph: ProcessGraph::new(id, start, channel), beliefs: None }
     }
 
     /// Starts anew from the initial state, without messages that are not live, with beliefs or without.
     pub(super) fn begin(&mut self, live: Option<Arc<Live>>, believing: bool, tools: &mut Tools<'_, '_>) {
-        self.graph.begin(live);
+        self.graph.begin(live, tools.model.world().channel);
         self.beliefs = believing.then(Beliefs::default);
         if let Some(beliefs) = &mut self.beliefs {
             beliefs.close(BTreeSet::from([0]), &mut self.graph, tools);

@@ -13,6 +13,8 @@
 //! global state, exactly.
 //! Held by: testkit/tests/agreement.rs, crates/quorate-zoo/tests/counts.rs.
 
+mod candidates;
+mod closure;
 mod component;
 mod local;
 mod mail;
@@ -32,25 +34,30 @@ mod views;
 use std::collections::{BTreeSet, HashMap, HashSet};
 use std::sync::Arc;
 
+pub use candidates::Classes;
+pub(crate) use candidates::{Candidate, Candidates, Within};
+pub use closure::ClosureSize;
+pub(crate) use closure::{Closure, GaveUp, Level};
 use component::Component;
 use local::Live;
 pub(crate) use local::StepSeen;
 use mail::{Mail, Members, NOTHING};
-use process::{ConfigurationId, ConfigurationStep};
+use process::{ConfigurationId, ConfigurationStep, Start};
 use purity::Purity;
+pub(crate) use quorums::quorums_among;
 use sleep::Rules;
 pub(crate) use sleep::{AWAKE, RuleId};
 use split::{Dice, Split};
 use stubborn::{Choice, Needs, Stubborn};
 use symmetry::Symmetry;
+pub(crate) use table::FoldHasher;
 use table::Interner;
 use tree::{BLOCKED, Half, Tree};
 pub(crate) use views::Judgement;
 use views::Views;
 
 use crate::engine::{Mutant, Search, Sleep};
-use crate::property::Automaton;
-use crate::protocol::{Model, Process, ProcessId, Sending, Value};
+use crate::protocol::{Model, ProcessId, Sending, Value};
 use crate::reduce::{Reduction, Reductions};
 use crate::verdict::{Schedule, ScheduledStep, Seen, Taken};
 use crate::world::StepKind;
@@ -152,17 +159,18 @@ pub(crate) struct Kernel<'m> {
 impl<'m> Kernel<'m> {
     /// Nothing is known yet. Processes may sleep only in a breadth-first search, and only where steps commute.
     pub(crate) fn new(model: &'m Model, search: &Search, sleep: Sleep) -> Self {
-        let initial = model.processes().iter().map(Process::initial);
-        let initial = initial.chain(model.monitors().iter().map(Automaton::initial)).cloned();
-        let new = |(at, initial)| Component::new(ProcessId::new(at), initial);
-        let components: Vec<Component> = initial.enumerate().map(new).collect();
+        let mut mail = Mail::new(model.world().channel);
+        let components: Vec<Component> = (0..model.processes().len() + model.monitors().len())
+            .map(ProcessId::new)
+            .map(|id| Component::new(id, Start::of(id, model, &mut mail), model.world().channel))
+            .collect();
         let reductions = search.reductions.clone();
         let keeps_steps = reductions.which.iter().all(|reduction| *reduction == Reduction::Inert);
         let sleep = if model.commutes() && keeps_steps { sleep } else { Sleep::Nobody };
         let tree = Tree::new(&Split::in_order(components.len()));
         let mut kernel = Kernel {
             model,
-            mail: Mail::new(model.world().channel),
+            mail,
             components,
             purity: Purity::new(model),
             views: Views::new(model, false),
@@ -175,7 +183,11 @@ impl<'m> Kernel<'m> {
             mutant: search.tuning.mutant,
             rests_on: 0,
         };
-        if kernel.rests() {
+        for (at, component) in kernel.components.iter_mut().enumerate() {
+            component.graph.within = search.within.as_ref().and_then(|within| within.get(at).cloned());
+            component.graph.copies_max = search.duplicates_max.map(|most| most as usize + 1);
+        }
+        if kernel.rests() && kernel.mutant != Some(Mutant::NoSaturation) {
             kernel.stroll();
         }
         kernel.begin();
@@ -579,6 +591,11 @@ impl<'m> Kernel<'m> {
             end.configuration = configuration;
         }
         Some(ends)
+    }
+
+    /// Was a message lost because as many equal ones were waiting as may?
+    pub(crate) fn lost_copies(&self) -> bool {
+        self.components.iter().any(|component| component.graph.lost_copies)
     }
 
     /// The handler that was found to answer differently when asked twice.

@@ -10,6 +10,8 @@
 //! equal ones have one number.
 //! Held by: testkit/tests/agreement.rs (local steps and handler calls equal the naive checker's).
 
+mod queries;
+
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
@@ -20,7 +22,8 @@ use super::quorums::quorums_among;
 use super::symmetry;
 use super::table::Interner;
 use crate::protocol::{Envelope, Model, Outcome, Panicked, ProcessId, Trigger, Value};
-use crate::world::{Channel, CrashSends, Crashes, Inbox, Letter, Past, StepKind};
+use crate::world::{Channel, CrashSends, Crashes, Inbox, Past, StepKind, World};
+pub(super) use queries::Possibility;
 
 pub(super) type LocalId = u32;
 /// The local state in which a process starts.
@@ -57,9 +60,44 @@ pub(super) struct Offer {
     pub(super) nth: usize,
 }
 
+/// Where a process starts: its local state, what it has been through, and what waits for it.
+#[derive(Clone)]
+pub(super) struct Start {
+    pub(super) local: Value,
+    pub(super) past: Past,
+    pub(super) inbox: Inbox<Entry>,
+}
+
+impl Start {
+    /// Where a process or a monitor of a model starts.
+    pub(super) fn of(process: ProcessId, model: &Model, mail: &mut Mail) -> Self {
+        let monitor = process.index().checked_sub(model.processes().len());
+        let (past, inbox) = (Past::default(), Inbox::default());
+        match (model.start(), monitor) {
+            (None, None) => Start { local: model.process(process).initial().clone(), past, inbox },
+            (None, Some(at)) => Start { local: model.monitors()[at].initial().clone(), past, inbox },
+            (Some(start), Some(at)) => Start { local: start.monitors[at].clone(), past, inbox },
+            (Some(start), None) => {
+                let inbox = start.inbox(process, |envelope| {
+                    let message = mail.number(process, envelope.clone());
+                    mail.entry(message)
+                });
+                let at = process.index();
+                Start { local: start.locals[at].clone(), past: start.pasts[at], inbox }
+            }
+        }
+    }
+
+    /// The messages that wait.
+    pub(super) fn messages(&self) -> impl Iterator<Item = MessageId> {
+        self.inbox.travelling.iter().chain(&self.inbox.waiting).map(|entry| entry.message)
+    }
+}
+
 /// One process with everything known about it.
 pub(super) struct ProcessGraph {
     id: ProcessId,
+    start: Start,
     locals: Interner<Value>,
     inboxes: Interner<Arc<Inbox<Entry>>>,
     /// Messages in all inboxes together.
@@ -80,6 +118,11 @@ pub(super) struct ProcessGraph {
     pub(super) asymmetric: Option<String>,
     /// Steps that only consume are left out, and with them what only they would consume.
     pub(super) leaves_out_idle_steps: bool,
+    /// Steps that lead to other local states are left out.
+    pub(super) within: Option<HashSet<Value>>,
+    /// Of equal messages, at most so many wait; more are lost, and it is noted that they were.
+    pub(super) copies_max: Option<usize>,
+    pub(super) lost_copies: bool,
     pub(super) local_steps: u64,
     pub(super) handler_calls: u64,
 }
@@ -98,9 +141,10 @@ pub(super) struct ConfigurationStep {
 }
 
 impl ProcessGraph {
-    pub(super) fn new(id: ProcessId, initial: Value) -> Self {
+    pub(super) fn new(id: ProcessId, start: Start, channel: Channel) -> Self {
         let mut graph = ProcessGraph {
             id,
+            start,
             locals: Interner::default(),
             inboxes: Interner::default(),
             entries: 0,
@@ -114,24 +158,36 @@ impl ProcessGraph {
             certified: HashSet::new(),
             asymmetric: None,
             leaves_out_idle_steps: false,
+            within: None,
+            copies_max: None,
+            lost_copies: false,
             local_steps: 0,
             handler_calls: 0,
         };
-        graph.locals.number(initial);
-        graph.begin(None);
+        graph.locals.number(graph.start.local.clone());
+        graph.observed.hear(&graph.start.messages().collect::<Vec<MessageId>>());
+        graph.begin(None, channel);
         graph
+    }
+
+    /// Where it starts.
+    pub(super) fn start(&self) -> &Start {
+        &self.start
     }
 
     /// Starts anew from the initial configuration, leaving out what is not live. Local states, and what handlers
     /// have answered, stay known.
-    pub(super) fn begin(&mut self, live: Option<Arc<Live>>) {
+    pub(super) fn begin(&mut self, live: Option<Arc<Live>>, channel: Channel) {
         (self.inboxes, self.configurations) = (Interner::default(), Interner::default());
         self.entries = 0;
         self.counted.clear();
         self.kinds.clear();
         self.live = live;
-        let inbox = self.inboxes.number(Arc::default());
-        self.configurations.number((INITIAL, Past::default(), inbox));
+        self.configuration(INITIAL, self.start.past, self.start.inbox.clone(), channel);
+    }
+
+    pub(super) fn id(&self) -> ProcessId {
+        self.id
     }
 
     /// How many configurations are known.
@@ -212,8 +268,23 @@ impl ProcessGraph {
         let forgeable = model.forgeable(self.id);
         self.observed.hear(mail.messages_of(sends));
         mail.messages_of(sends).iter().all(|&message| {
-            forgeable.contains(mail.envelope(message)) || inbox.arrive(model.world(), mail.entry(message))
+            forgeable.contains(mail.envelope(message))
+                || self.is_one_too_many(inbox, message, model)
+                || inbox.arrive(model.world(), mail.entry(message))
         })
+    }
+
+    /// Do as many equal messages wait as may? Then one more is lost.
+    fn is_one_too_many(&mut self, inbox: &Inbox<Entry>, message: MessageId, model: &Model) -> bool {
+        let Some(copies_max) = self.copies_max else { return false };
+        let copies = inbox.way(model.world()).iter().filter(|entry| entry.message == message).count();
+        self.lost_copies |= copies >= copies_max;
+        copies >= copies_max
+    }
+
+    /// May it be in a local state?
+    fn is_within(&self, local: LocalId) -> bool {
+        self.within.as_ref().is_none_or(|within| within.contains(self.locals.value(local)))
     }
 
     fn configuration(
@@ -282,9 +353,9 @@ impl ProcessGraph {
         steps: &mut Vec<ConfigurationStep>,
     ) {
         for transition in 0..tools.model.process(self.id).transitions().len() {
-            let channel = tools.model.world().channel;
-            let Ok(consumptions) = self.consumptions(from, inbox, channel, transition, tools) else {
-                steps.extend(self.panicking_selections(from, inbox, transition, tools));
+            let world = tools.model.world();
+            let Ok(consumptions) = self.consumptions(from, inbox, world, transition, tools) else {
+                steps.extend(self.panicking_selections(from, inbox, world, transition, tools));
                 continue;
             };
             for consumed in consumptions {
@@ -338,6 +409,9 @@ impl ProcessGraph {
         tools: &mut Tools<'_, '_>,
         steps: &mut Vec<ConfigurationStep>,
     ) {
+        if !self.is_within(local) {
+            return;
+        }
         let mut endings = vec![(StepKind::Transition, past, sends)];
         if tools.model.exposure(self.id).crashes {
             let crashed = Past { crashed: true, ..past };
@@ -416,6 +490,9 @@ impl ProcessGraph {
                 Ok(state) if state == *self.locals.value(local) => {}
                 Ok(state) => {
                     let local = self.locals.number(state);
+                    if !self.is_within(local) {
+                        return;
+                    }
                     let next = self.configuration(local, past.with_restart(), inbox.clone(), world.channel);
                     steps.push(step(StepKind::Restart, Vec::new(), Some((next, super::NOTHING))));
                 }
@@ -453,19 +530,19 @@ impl ProcessGraph {
         &self,
         local: LocalId,
         inbox: &Inbox<Entry>,
-        channel: Channel,
+        world: &World,
         transition: usize,
         tools: &mut Tools<'_, '_>,
     ) -> Result<Vec<Vec<Offer>>, Panicked> {
         let model = tools.model;
         let trigger = model.process(self.id).transitions()[transition].trigger();
-        let offers = self.offers(inbox, channel, trigger, tools);
+        let offers = self.offers(inbox, world.channel, trigger, tools);
         let mail = &*tools.mail;
         let envelopes: Vec<&Envelope> = offers.iter().map(|offer| mail.envelope(offer.message)).collect();
         let keys = match model.keys(self.id, transition, self.locals.value(local), &envelopes) {
             Ok(keys) => keys,
             Err(panicked) => {
-                self.keys_one_by_one(local, inbox, transition, &offers, mail, model).ok_or(panicked)?
+                self.keys_one_by_one(local, inbox, world, transition, &offers, tools).ok_or(panicked)?
             }
         };
         let candidates = |group: Option<usize>| {
@@ -480,14 +557,14 @@ impl ProcessGraph {
                 let mut found = Vec::new();
                 for group in 0..groups {
                     let members: Vec<Offer> = candidates(Some(group)).collect();
-                    quorums_among(&members, quorums, mail, &mut found);
+                    quorums_among(&members, quorums, |offer| mail.envelope(offer.message).from, &mut found);
                 }
                 found
             }
         };
         consumptions.retain(|consumed| {
             let positions: Vec<usize> = consumed.iter().filter_map(|offer| offer.position).collect();
-            inbox.allows(model.world(), &positions)
+            inbox.allows(world, &positions)
         });
         Ok(consumptions)
     }
@@ -498,15 +575,15 @@ impl ProcessGraph {
         &self,
         local: LocalId,
         inbox: &Inbox<Entry>,
+        world: &World,
         transition: usize,
         offers: &[Offer],
-        mail: &Mail,
-        model: &Model,
+        tools: &Tools<'_, '_>,
     ) -> Option<Vec<Option<usize>>> {
-        let state = self.locals.value(local);
+        let (state, model, mail) = (self.locals.value(local), tools.model, &*tools.mail);
         let panics =
             |offer: &Offer| model.keys(self.id, transition, state, &[mail.envelope(offer.message)]).is_err();
-        let ready = |offer: &Offer| inbox.allows(model.world(), offer.position.as_slice());
+        let ready = |offer: &Offer| inbox.allows(world, offer.position.as_slice());
         let (bad, good): (Vec<Offer>, Vec<Offer>) = offers.iter().partition(|offer| panics(offer));
         if bad.is_empty() || bad.iter().any(ready) {
             return None;
@@ -522,17 +599,18 @@ impl ProcessGraph {
         &self,
         local: LocalId,
         inbox: &Inbox<Entry>,
+        world: &World,
         transition: usize,
         tools: &mut Tools<'_, '_>,
     ) -> Vec<ConfigurationStep> {
         let model = tools.model;
         let trigger = model.process(self.id).transitions()[transition].trigger();
-        let offers = self.offers(inbox, model.world().channel, trigger, tools);
+        let offers = self.offers(inbox, world.channel, trigger, tools);
         let panics = |offer: &Offer| {
             let envelope = tools.mail.envelope(offer.message);
             model.keys(self.id, transition, self.locals.value(local), &[envelope]).is_err()
         };
-        let ready = |offer: &Offer| inbox.allows(model.world(), offer.position.as_slice());
+        let ready = |offer: &Offer| inbox.allows(world, offer.position.as_slice());
         let alone: Vec<Vec<Offer>> =
             offers.iter().filter(|offer| ready(offer) && panics(offer)).map(|offer| vec![*offer]).collect();
         let panicking = if alone.is_empty() { vec![offers] } else { alone };
@@ -583,81 +661,6 @@ impl ProcessGraph {
         });
         self.outcomes.insert(occasion, steps.clone());
         steps
-    }
-
-    /// What a configuration, with these messages besides its own, can consume that it cannot without them: the
-    /// messages that are missing, each way once. Panics, in handlers that such messages may never reach, count as
-    /// steps.
-    pub(super) fn missing(
-        &mut self,
-        configuration: ConfigurationId,
-        besides: &[MessageId],
-        tools: &mut Tools<'_, '_>,
-    ) -> Vec<(usize, Vec<MessageId>)> {
-        let (local, past, inbox) = *self.configurations.value(configuration);
-        if past.crashed {
-            return Vec::new();
-        }
-        // What is on offer now, and what could be: of senders that keep an order, only what would come first.
-        let (channel, inbox) = (tools.model.world().channel, Arc::clone(self.inboxes.value(inbox)));
-        let offered = inbox.offers(channel).into_iter().map(|position| inbox.waiting[position]);
-        let mut waiting: Vec<Entry> = offered.collect();
-        let own = waiting.len();
-        for &message in besides {
-            let entry = tools.mail.entry(message);
-            let live = self.live.as_ref().is_none_or(|live| live.contains(local, message));
-            let behind =
-                channel == Channel::Fifo && waiting[..own].iter().any(|other| other.from() == entry.from());
-            if live && !behind && !waiting[..own].contains(&entry) {
-                waiting.push(entry);
-            }
-        }
-        let inbox = Inbox { waiting, ..Inbox::default() };
-        let mut missing = Vec::new();
-        for transition in 0..tools.model.process(self.id).transitions().len() {
-            let Ok(consumptions) = self.consumptions(local, &inbox, Channel::Bag, transition, tools) else {
-                let all = inbox.waiting[own..].iter();
-                missing.extend(all.map(|entry| (transition, vec![entry.message])));
-                continue;
-            };
-            for consumed in consumptions {
-                let lacks = |offer: &Offer| offer.position.is_some_and(|position| position >= own);
-                let absent: Vec<MessageId> =
-                    consumed.iter().filter(|offer| lacks(offer)).map(|offer| offer.message).collect();
-                let Some(outcomes) = self.outcomes(local, transition, &consumed, tools) else { continue };
-                let idle =
-                    self.leaves_out_idle_steps && !outcomes.iter().any(|outcome| outcome.changes(local));
-                if !absent.is_empty() && !idle {
-                    missing.push((transition, absent));
-                }
-            }
-        }
-        missing.sort_unstable();
-        missing.dedup();
-        missing
-    }
-
-    /// The known messages that make a difference in a local state: which some transition consumes, alone or with
-    /// other known ones, and then changes the state, sends or panics.
-    pub(super) fn effective(&mut self, local: LocalId, tools: &mut Tools<'_, '_>) -> Vec<MessageId> {
-        let known: Vec<MessageId> = self.observed.heard().collect();
-        let waiting = known.iter().map(|message| tools.mail.entry(*message)).collect();
-        let inbox = Inbox { waiting, ..Inbox::default() };
-        let mut effective = Vec::new();
-        for transition in 0..tools.model.process(self.id).transitions().len() {
-            let Ok(consumptions) = self.consumptions(local, &inbox, Channel::Bag, transition, tools) else {
-                return known;
-            };
-            for consumed in consumptions {
-                let Some(outcomes) = self.outcomes(local, transition, &consumed, tools) else { continue };
-                if outcomes.iter().any(|outcome| outcome.changes(local))
-                    || !self.leaves_out_idle_steps && consumed.len() > 1
-                {
-                    effective.extend(consumed.iter().map(|offer| offer.message));
-                }
-            }
-        }
-        effective
     }
 
     fn local_step(

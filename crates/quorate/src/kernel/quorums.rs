@@ -1,19 +1,18 @@
 //! The quorums that the messages on offer make.
 
-use super::mail::Mail;
-use super::process::Offer;
 use crate::protocol::{ProcessId, QuorumSystem};
 
-/// Every way to fill a quorum with one message from each of its senders.
-pub(super) fn quorums_among(
-    offers: &[Offer],
+/// Every way to fill a quorum with one message from each of its senders. The messages are in the order of their
+/// senders.
+pub(crate) fn quorums_among<T: Copy>(
+    offers: &[T],
     quorums: &QuorumSystem,
-    mail: &Mail,
-    found: &mut Vec<Vec<Offer>>,
+    sender: impl Fn(&T) -> ProcessId,
+    found: &mut Vec<Vec<T>>,
 ) {
-    let mut by_sender: Vec<(ProcessId, Vec<Offer>)> = Vec::new();
+    let mut by_sender: Vec<(ProcessId, Vec<T>)> = Vec::new();
     for &offer in offers {
-        let from = mail.envelope(offer.message).from;
+        let from = sender(&offer);
         match by_sender.last_mut() {
             Some((sender, theirs)) if *sender == from => theirs.push(offer),
             _ => by_sender.push((from, vec![offer])),
@@ -34,11 +33,11 @@ pub(super) fn quorums_among(
 }
 
 /// Every choice of `size` senders and one message of each.
-fn combine(
-    senders: &[(ProcessId, Vec<Offer>)],
+fn combine<T: Copy>(
+    senders: &[(ProcessId, Vec<T>)],
     size: usize,
-    chosen: &mut Vec<Offer>,
-    found: &mut Vec<Vec<Offer>>,
+    chosen: &mut Vec<T>,
+    found: &mut Vec<Vec<T>>,
 ) {
     if size == 0 {
         found.push(chosen.clone());

@@ -44,7 +44,7 @@ impl<T: Clone + Eq + Hash> Interner<T> {
 
 /// A fast hash for tables in memory.
 #[derive(Default)]
-pub(super) struct FoldHasher(u64);
+pub(crate) struct FoldHasher(u64);
 
 impl Hasher for FoldHasher {
     fn write(&mut self, bytes: &[u8]) {

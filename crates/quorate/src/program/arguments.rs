@@ -7,6 +7,7 @@ use clap::{Arg, ArgAction, Command, value_parser};
 use super::failure::Failure;
 use super::{reductions, units, world};
 use crate::engine::Engine;
+use crate::engine::published::Stage;
 use crate::protocol::{Domain, Parameter, Protocol};
 
 /// More threads than this are surely a slip of the finger.
@@ -39,6 +40,7 @@ pub(super) fn command(program: &str, protocols: &[Protocol]) -> Result<Command, 
         .subcommand(check(program, protocols)?)
         .subcommand(local(program, protocols)?)
         .subcommand(replay(program, example))
+        .subcommand(snapshot(program, example))
         .subcommand(list(program, protocols, example))
         .subcommand(completions(program)))
 }
@@ -210,12 +212,40 @@ fn search_options() -> Vec<Arg> {
             .default_value("exact")
             .help("Remember states exactly, or by fingerprints: less memory, may miss a state and says how likely"),
         threads_option(),
+        Arg::new("from")
+            .value_name("FILE")
+            .value_parser(value_parser!(std::path::PathBuf))
+            .help("Start in a state that 'snapshot' wrote, with its messages in flight"),
         Arg::new("count-system-states")
             .action(ArgAction::SetTrue)
             .help("Count the vectors of local states as well, whatever waits in channels and who has crashed"),
     ];
     let args = args.into_iter().map(named).chain(reductions::options());
-    args.map(|arg| arg.help_heading("Search")).collect()
+    args.map(|arg| arg.help_heading("Search")).chain(local_options()).collect()
+}
+
+/// How `--engine local` goes about it, and what it has in common with others.
+fn local_options() -> Vec<Arg> {
+    let number = |text: &str| number(text, 0, u64::from(u32::MAX));
+    let args = [
+        Arg::new("classes")
+            .value_name("WHAT")
+            .value_parser(["observations", "states"])
+            .default_value("observations")
+            .help("Combine local states by what a property observes of them, or each by itself (LMC-GEN)"),
+        Arg::new("local-events").value_name("NUMBER").allow_negative_numbers(true).value_parser(number).help(
+            "Cover runs with at most so many steps of each process by itself (timers, clients), from 1 on",
+        ),
+        Arg::new("stage")
+            .value_name("STAGE")
+            .value_parser(PossibleValuesParser::new(Stage::NAMED.map(|(name, _)| name)))
+            .default_value("soundness")
+            .help("How far lmc-gen and lmc-opt go, to measure their parts"),
+        Arg::new("duplicates").value_name("NUMBER").allow_negative_numbers(true).value_parser(number).help(
+            "Of equal messages waiting for a process, keep so many besides the first; for every engine",
+        ),
+    ];
+    args.into_iter().map(|arg| named(arg).help_heading("Local states (--engine local)")).collect()
 }
 
 pub(super) fn threads_option() -> Arg {
@@ -347,6 +377,36 @@ fn replay(program: &str, example: &str) -> Command {
              {program} replay run.json --svg run.svg\n  \
              {program} check {example} --json | {program} replay -\n\n\
              Exit codes: 1 the violation is confirmed, 65 it is not or the file is no trace, 66 no such file."
+        ))
+}
+
+fn snapshot(program: &str, example: &str) -> Command {
+    Command::new("snapshot")
+        .about("Writes a state of the whole system, with its messages in flight, from a step of a trace")
+        .arg(
+            Arg::new("FILE")
+                .required(true)
+                .value_parser(value_parser!(std::path::PathBuf))
+                .help("What 'check --json' or 'check --trace' wrote; '-' is standard input"),
+        )
+        .arg(
+            named(Arg::new("step"))
+                .value_name("NUMBER")
+                .allow_negative_numbers(true)
+                .value_parser(|text: &str| number(text, 0, u64::from(u32::MAX)))
+                .help("After which step; after the last one unless given"),
+        )
+        .arg(
+            named(Arg::new("output"))
+                .value_name("FILE")
+                .value_parser(value_parser!(std::path::PathBuf))
+                .help("Write it to a file instead of printing it"),
+        )
+        .after_help(format!(
+            "Examples:\n  \
+             {program} check {example} --trace run.json\n  \
+             {program} snapshot run.json --step 5 --output state.json\n  \
+             {program} check {example} --from state.json --engine local"
         ))
 }
 

@@ -10,11 +10,12 @@ use super::json::{Answer, Story};
 use super::output::{self, AnswerFile};
 use super::progress::{Limits, Progress, heed_interrupts};
 use super::units::grouped;
-use super::{memory, reductions, text, world};
-use crate::engine::{self, Engine, Order, Search, Visited};
+use super::{memory, reductions, snapshot, text, world};
+use crate::engine::published::Stage;
+use crate::engine::{self, Classes, Engine, Order, Search, Visited};
 use crate::protocol::{Arguments, Model, Protocol};
 use crate::reduce::Refused;
-use crate::verdict::{Report, Verdict, svg};
+use crate::verdict::{Report, Snapshot, Verdict, svg};
 
 /// Checks a protocol as the matches of its subcommand say, and prints the answer.
 pub(super) fn check(protocol: &Protocol, matches: &ArgMatches) -> Result<u8, Failure> {
@@ -62,13 +63,10 @@ impl<'p> Job<'p> {
     /// What the matches of the protocol's subcommand say.
     pub(super) fn new(protocol: &'p Protocol, matches: &ArgMatches) -> Result<Self, Failure> {
         let (arguments, model) = instance(protocol, matches)?;
+        let model = snapshot::start(protocol, model, matches)?;
         let mut search = search(matches);
-        let mut refused = Vec::new();
-        if search.engine == Engine::Explore {
-            (search.reductions, refused) = reductions::chosen(&model, matches, search.count_system_states)?;
-        } else {
-            only_for_global_states(matches)?;
-        }
+        let refused;
+        (search.reductions, refused) = reductions::chosen(&model, matches, &search)?;
         if let Some(reason) = search.engine.refused(&model) {
             return Err(Failure::Usage(reason));
         }
@@ -81,6 +79,15 @@ impl<'p> Job<'p> {
                 "--count-system-states needs the states, which fingerprints forget: expected --visited exact"
                     .to_string(),
             ));
+        }
+        for option in foreign_options(search.engine) {
+            if matches.value_source(option) == Some(ValueSource::CommandLine) {
+                let engine = search.engine.name();
+                return Err(Failure::Usage(format!("--{option} does not go with --engine {engine}")));
+            }
+        }
+        if search.engine != Engine::Local && search.local_events_max.is_some() {
+            return Err(Failure::Usage("--local-events goes with --engine local only".to_string()));
         }
         let limits = limits(&search, matches);
         Ok(Job { protocol, arguments, model, search, refused, limits })
@@ -97,17 +104,30 @@ impl<'p> Job<'p> {
         let violation = report.verdict.violation().map(|violation| (&violation.trace, &violation.broken));
         let (arguments, word) = (&self.arguments, report.verdict.word());
         let story = Story::new(self.protocol, arguments, &self.model, word, violation, Some(report));
-        Answer::new(story, &self.search, &self.refused, report, spent)
+        let from_step = self.model.start().map(Snapshot::steps);
+        Answer::new(story, &self.search, &self.refused, from_step, report, spent)
     }
 }
 
-/// Refuses options that say how global states are searched, to an engine that does not search them.
-fn only_for_global_states(matches: &ArgMatches) -> Result<(), Failure> {
-    let given = |name: &str| matches.value_source(name) == Some(ValueSource::CommandLine);
-    let options = ["order", "visited", "depth-max", "count-system-states", "reduce", "split", "seeds"];
-    match options.into_iter().find(|name| given(name)) {
-        Some(name) => Err(Failure::Usage(format!("--{name} goes with --engine explore only"))),
-        None => Ok(()),
+/// Options that an engine does not know: what is asked for is never ignored.
+fn foreign_options(engine: Engine) -> &'static [&'static str] {
+    match engine {
+        Engine::Explore | Engine::Local => &["stage"],
+        Engine::BoundedDepth => &["order", "visited", "classes", "stage"],
+        Engine::PlainDepth => &["order", "visited", "classes", "stage", "duplicates", "count-system-states"],
+        Engine::LmcGeneral | Engine::LmcOptimised => {
+            &["order", "visited", "classes", "duplicates", "count-system-states"]
+        }
+        Engine::Dir => &[
+            "order",
+            "visited",
+            "classes",
+            "stage",
+            "duplicates",
+            "count-system-states",
+            "depth-max",
+            "reduce",
+        ],
     }
 }
 
@@ -123,10 +143,11 @@ pub(super) fn instance(protocol: &Protocol, matches: &ArgMatches) -> Result<(Arg
 
 /// The arguments of the instance: what was given, and the defaults of the rest.
 fn arguments(protocol: &Protocol, matches: &ArgMatches) -> Result<Arguments, Failure> {
-    let given = protocol
-        .parameters()
-        .iter()
-        .filter_map(|parameter| Some((parameter.name, matches.get_one::<String>(parameter.name)?.as_str())));
+    let is_given = |name: &str| matches.value_source(name) == Some(ValueSource::CommandLine);
+    let given =
+        protocol.parameters().iter().filter(|parameter| is_given(parameter.name)).filter_map(|parameter| {
+            Some((parameter.name, matches.get_one::<String>(parameter.name)?.as_str()))
+        });
     // A protocol without planted bugs has no such option.
     let bug = matches.try_get_one::<String>("bug").ok().flatten();
     protocol.arguments(given, bug.map(String::as_str)).map_err(|error| Failure::Usage(error.to_string()))
@@ -135,8 +156,14 @@ fn arguments(protocol: &Protocol, matches: &ArgMatches) -> Result<Arguments, Fai
 fn search(matches: &ArgMatches) -> Search {
     let word = |name: &str| matches.get_one::<String>(name).map(String::as_str);
     let engine = Engine::ALL.into_iter().find(|engine| Some(engine.name()) == word("engine"));
+    let stage = Stage::NAMED.into_iter().find(|(name, _)| Some(*name) == word("stage"));
+    let number = |name: &str| matches.get_one::<u64>(name).and_then(|number| u32::try_from(*number).ok());
     Search {
         engine: engine.unwrap_or_default(),
+        classes: if word("classes") == Some("states") { Classes::States } else { Classes::Observations },
+        local_events_max: number("local-events"),
+        stage: stage.map(|(_, stage)| stage).unwrap_or_default(),
+        duplicates_max: number("duplicates"),
         order: if word("order") == Some("depth") { Order::Depth } else { Order::Breadth },
         visited: if word("visited") == Some("fingerprint") { Visited::Fingerprint } else { Visited::Exact },
         count_system_states: matches.get_flag("count-system-states"),

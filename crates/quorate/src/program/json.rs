@@ -14,12 +14,12 @@ use super::reductions::{self, SwitchedOff};
 use super::text;
 use super::world::{self, WorldStory};
 use crate::engine::dir::Interfaces;
-use crate::engine::{Order, Search, Visited};
+use crate::engine::{ClosureSize, Order, Search, Visited};
 use crate::protocol::{
     Argument, Arguments, Choice, Domain, Model, PROCESSES_MAX, Parameter, ProcessId, Protocol, Value,
 };
 use crate::reduce::Refused;
-use crate::verdict::{Broken, Consumed, Origin, Report, Sent, Trace, TraceStep, Verdict};
+use crate::verdict::{Broken, Consumed, LocalCoverage, Origin, Report, Sent, Trace, TraceStep, Verdict};
 use crate::world::StepKind;
 
 /// The version of the format of answers and traces.
@@ -57,6 +57,20 @@ pub(super) struct ConsumedMessage {
 pub(super) struct SentMessage {
     to: usize,
     message: String,
+}
+
+/// A message on its way.
+#[derive(Serialize)]
+pub(super) struct Waiting {
+    to: usize,
+    from: usize,
+    message: String,
+}
+
+impl From<(ProcessId, ProcessId, String)> for Waiting {
+    fn from((to, from, message): (ProcessId, ProcessId, String)) -> Self {
+        Waiting { to: to.index(), from: from.index(), message }
+    }
 }
 
 impl SentMessage {
@@ -300,13 +314,67 @@ pub(super) struct Answer {
     interfaces: Option<InterfaceFigures>,
     /// By fingerprint only.
     missed_probability: Option<f64>,
-    /// No engine computes the local closure, so there is nothing to say about it.
-    closure: (),
+    /// After how many steps of the trace the search began, if it began in a snapshot.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    from_step: Option<usize>,
+    /// The local closure, if the engine computes it.
+    closure: Option<ClosureFigures>,
+    /// What else the engine `local` found out from local states.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    local: Option<LocalFigures>,
     seconds: f64,
     peak_bytes: u64,
+    /// In the tables of the search, without the program.
+    table_bytes: u64,
     threads: usize,
     reason: Option<String>,
     warnings: Vec<String>,
+}
+
+/// How large the local closure is.
+#[derive(Serialize)]
+struct ClosureFigures {
+    local_states: u64,
+    messages: u64,
+    steps: u64,
+}
+
+impl From<ClosureSize> for ClosureFigures {
+    fn from(ClosureSize { local_states, messages, steps }: ClosureSize) -> Self {
+        ClosureFigures { local_states, messages, steps }
+    }
+}
+
+/// What was found out from local states alone.
+#[derive(Serialize)]
+struct LocalFigures {
+    precision: u8,
+    combinations: u64,
+    candidates: u64,
+    refuted_at_once: u64,
+    searched: u64,
+    refuted_by_search: u64,
+    /// By the published algorithm only.
+    sequences: Option<u64>,
+    /// Runs are covered with so many steps of each process by itself.
+    local_events: Option<u32>,
+    reservation: Option<String>,
+}
+
+impl From<&LocalCoverage> for LocalFigures {
+    fn from(local: &LocalCoverage) -> Self {
+        LocalFigures {
+            precision: local.precision,
+            combinations: local.combinations,
+            candidates: local.candidates,
+            refuted_at_once: local.refuted_at_once,
+            searched: local.searched,
+            refuted_by_search: local.refuted_by_search,
+            sequences: local.sequences,
+            local_events: local.local_events,
+            reservation: local.reservation.clone(),
+        }
+    }
 }
 
 impl Answer {
@@ -314,6 +382,7 @@ impl Answer {
         story: Story,
         search: &Search,
         refused: &[Refused],
+        from_step: Option<usize>,
         report: &Report,
         time: Duration,
     ) -> Self {
@@ -340,9 +409,12 @@ impl Answer {
             handler_calls: coverage.handler_calls,
             interfaces: report.interfaces.map(InterfaceFigures::of),
             missed_probability: report.missed_probability,
-            closure: (),
+            from_step,
+            closure: report.local.as_ref().and_then(|local| local.closure).map(ClosureFigures::from),
+            local: report.local.as_ref().map(LocalFigures::from),
             seconds: time.as_secs_f64(),
             peak_bytes: memory::peak().unwrap_or(coverage.bytes),
+            table_bytes: coverage.bytes,
             threads: report.threads,
             reason: match &report.verdict {
                 Verdict::Unknown(stopped) => Some(text::stopped(stopped)),

@@ -17,6 +17,7 @@ mod output;
 mod progress;
 mod reductions;
 mod replay;
+mod snapshot;
 pub mod tables;
 mod text;
 mod units;
@@ -31,7 +32,7 @@ use clap::error::ErrorKind;
 use serde::Serialize;
 
 use self::failure::{Failure, condensed};
-use self::tables::Table;
+use self::tables::{Exhibit, Table};
 use crate::protocol::Protocol;
 
 /// The whole program, for these protocols: `fn main() -> ExitCode { quorate::main([protocol()]) }`.
@@ -62,16 +63,16 @@ use crate::protocol::Protocol;
 /// }
 /// ```
 pub fn main(protocols: impl IntoIterator<Item = Protocol>) -> ExitCode {
-    main_with(protocols, [])
+    main_with(protocols, [] as [Table; 0])
 }
 
 /// The whole program, with a command `tables` for figures that somebody has published.
 pub fn main_with(
     protocols: impl IntoIterator<Item = Protocol>,
-    tables: impl IntoIterator<Item = Table>,
+    tables: impl IntoIterator<Item = impl Into<Exhibit>>,
 ) -> ExitCode {
     let protocols: Vec<Protocol> = protocols.into_iter().collect();
-    let tables: Vec<Table> = tables.into_iter().collect();
+    let tables: Vec<Exhibit> = tables.into_iter().map(Into::into).collect();
     let line: Vec<OsString> = std::env::args_os().collect();
     match run(&protocols, &tables, &line) {
         Ok(code) => ExitCode::from(code),
@@ -83,7 +84,7 @@ pub fn main_with(
 }
 
 /// Does what a command line says, and returns the exit code.
-fn run(protocols: &[Protocol], tables: &[Table], line: &[OsString]) -> Result<u8, Failure> {
+fn run(protocols: &[Protocol], tables: &[Exhibit], line: &[OsString]) -> Result<u8, Failure> {
     output::set_color(color_asked_for(line).unwrap_or("auto"));
     let program = line.first().and_then(|path| Path::new(path).file_name()?.to_str()).unwrap_or("quorate");
     let mut command = arguments::command(program, protocols)?;
@@ -108,6 +109,7 @@ fn run(protocols: &[Protocol], tables: &[Table], line: &[OsString]) -> Result<u8
             local::local(protocol, matches)
         }
         Some(("replay", matches)) => replay::replay(protocols, matches),
+        Some(("snapshot", matches)) => snapshot::snapshot(protocols, matches),
         Some(("list", matches)) => list::list(program, protocols, matches),
         Some(("tables", matches)) => tables::run(protocols, tables, &command, matches),
         Some(("completions", matches)) => {

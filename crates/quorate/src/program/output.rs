@@ -65,7 +65,7 @@ pub(super) struct AnswerFile {
 }
 
 impl AnswerFile {
-    fn open(path: &Path) -> Result<Self, Failure> {
+    pub(super) fn open(path: &Path) -> Result<Self, Failure> {
         let file =
             OpenOptions::new().write(true).create(true).truncate(false).open(path).map_err(|error| {
                 Failure::Create(format!(

@@ -5,6 +5,7 @@ use serde::Serialize;
 
 use super::arguments::named;
 use super::failure::Failure;
+use crate::engine::Search;
 use crate::protocol::Model;
 use crate::reduce::{Reduction, Reductions, Refused, Seeds, Split};
 use crate::verdict::Report;
@@ -55,9 +56,19 @@ pub(super) fn options() -> Vec<Arg> {
 pub(super) fn chosen(
     model: &Model,
     matches: &ArgMatches,
-    needs_all_states: bool,
+    search: &Search,
 ) -> Result<(Reductions, Vec<Refused>), Failure> {
     let asked = matches.get_one::<Asked>("reduce").cloned().unwrap_or(Asked::Auto);
+    if !search.engine.can_be_told() {
+        return match asked {
+            Asked::These(which) if !which.is_empty() => Err(Failure::Usage(format!(
+                "--reduce {} goes with --engine explore or local only: expected --reduce none or auto",
+                names(&which).join(",")
+            ))),
+            Asked::Auto | Asked::These(_) => Ok((Reductions::default(), Vec::new())),
+        };
+    }
+    let needs_all_states = search.count_system_states;
     let word = |name: &str| matches.get_one::<String>(name).map(String::as_str);
     let split = match word("split") {
         Some("none") => Split::None,

@@ -24,20 +24,10 @@ const BYTES_MAX: u64 = 256 << 20;
 /// Replays the file that the matches of the subcommand name, and prints the run.
 pub(super) fn replay(protocols: &[Protocol], matches: &ArgMatches) -> Result<u8, Failure> {
     let path = matches.get_one::<std::path::PathBuf>("FILE").map_or(Path::new("-"), |path| path.as_path());
-    let name = if path == Path::new("-") { "standard input".into() } else { format!("'{}'", path.display()) };
-    let bad = |reason: String| Failure::Data(format!("{name} {reason}"));
-
+    let bad = |reason: String| Failure::Data(format!("{} {reason}", called(path)));
     let picture = AnswerFile::named("svg", matches)?;
-    let story = parse(&read(path, &name)?).map_err(bad)?;
-    let (protocol, arguments) = instance(protocols, &story).map_err(bad)?;
-    let model = protocol
-        .instance(&arguments)
-        .map_err(|error| bad(format!("is a trace of a system that cannot be built: {error}")))?;
-    let model = story
-        .world
-        .read()
-        .and_then(|world| model.in_world(world).map_err(|error| error.to_string()))
-        .map_err(|reason| bad(format!("is a trace of a world that does not exist: {reason}")))?;
+    let story = story(path)?;
+    let (protocol, arguments, model) = rebuilt(protocols, &story).map_err(bad)?;
     let (trace, broken) = confirm(&model, &story).map_err(bad)?;
 
     let page = if matches.get_flag("json") {
@@ -51,6 +41,34 @@ pub(super) fn replay(protocols: &[Protocol], matches: &ArgMatches) -> Result<u8,
     let drawn = picture.map_or(Ok(()), |picture| picture.write(&svg(&trace, &broken), &gist));
     printed.and(drawn)?;
     Ok(1)
+}
+
+/// What a file is called in an error.
+pub(super) fn called(path: &Path) -> String {
+    if path == Path::new("-") { "standard input".into() } else { format!("'{}'", path.display()) }
+}
+
+/// The story that a file tells.
+pub(super) fn story(path: &Path) -> Result<Story, Failure> {
+    let name = called(path);
+    parse(&read(path, &name)?).map_err(|reason| Failure::Data(format!("{name} {reason}")))
+}
+
+/// The instance of which a story tells, in its world.
+pub(super) fn rebuilt<'p>(
+    protocols: &'p [Protocol],
+    story: &Story,
+) -> Result<(&'p Protocol, Arguments, Model), String> {
+    let (protocol, arguments) = instance(protocols, story)?;
+    let model = protocol
+        .instance(&arguments)
+        .map_err(|error| format!("is a trace of a system that cannot be built: {error}"))?;
+    let model = story
+        .world
+        .read()
+        .and_then(|world| model.in_world(world).map_err(|error| error.to_string()))
+        .map_err(|reason| format!("is a trace of a world that does not exist: {reason}"))?;
+    Ok((protocol, arguments, model))
 }
 
 fn read(path: &Path, name: &str) -> Result<Vec<u8>, Failure> {

@@ -6,12 +6,15 @@
 //! that needs something that does not exist yet, is said to be so and changes nothing.
 //! Held by: quorate-cli/tests/tables.rs.
 
+mod figure;
 mod page;
+mod plot;
 
 use std::ffi::OsString;
 use std::time::Duration;
 
 use clap::builder::{PossibleValue, PossibleValuesParser};
+use clap::parser::ValueSource;
 use clap::{Arg, ArgMatches, Command};
 use serde::Serialize;
 use serde_json::Value;
@@ -24,6 +27,51 @@ use super::output;
 use super::progress::heed_interrupts;
 use crate::protocol::Protocol;
 use crate::verdict::{Stopped, Verdict};
+
+pub use figure::{Curve, Depths, Fact, Figure, Plot, Series, Sought, Unit};
+
+/// Something that was published: a table, or figures.
+#[derive(Clone, PartialEq, Debug)]
+pub enum Exhibit {
+    /// Rows that are run once each.
+    Table(
+        /// Which.
+        Table,
+    ),
+    /// Curves over the depth of a search.
+    Figure(
+        /// Which.
+        Figure,
+    ),
+}
+
+impl Exhibit {
+    fn name(&self) -> &'static str {
+        match self {
+            Exhibit::Table(table) => table.name,
+            Exhibit::Figure(figure) => figure.name,
+        }
+    }
+
+    fn about(&self) -> &'static str {
+        match self {
+            Exhibit::Table(table) => table.about,
+            Exhibit::Figure(figure) => figure.about,
+        }
+    }
+}
+
+impl From<Table> for Exhibit {
+    fn from(table: Table) -> Self {
+        Exhibit::Table(table)
+    }
+}
+
+impl From<Figure> for Exhibit {
+    fn from(figure: Figure) -> Self {
+        Exhibit::Figure(figure)
+    }
+}
 
 /// A published table.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -193,15 +241,15 @@ const STATES_MAX: &str = "60000000";
 const TIME_MAX: &str = "40";
 
 /// The subcommand.
-pub(super) fn command(program: &str, tables: &[Table]) -> Command {
-    let names = tables.iter().map(|table| PossibleValue::new(table.name).help(table.about));
+pub(super) fn command(program: &str, exhibits: &[Exhibit]) -> Command {
+    let names = exhibits.iter().map(|exhibit| PossibleValue::new(exhibit.name()).help(exhibit.about()));
     let limits = limit_options().into_iter().filter(|arg| arg.get_id() != "depth-max");
     let limits = limits.map(|arg| match arg.get_id().as_str() {
         "states-max" => arg.default_value(STATES_MAX).help("Stop a row after this many states"),
         "time-max" => arg.default_value(TIME_MAX).help("Stop a row after this long: 90 (seconds), 10m, 1h"),
         _ => arg,
     });
-    let example = tables.first().map_or("TABLE", |table| table.name);
+    let example = exhibits.first().map_or("TABLE", Exhibit::name);
     Command::new("tables")
         .about("Runs the rows of a published table and prints them beside the published figures")
         .arg(Arg::new("TABLE").required(true).value_parser(PossibleValuesParser::new(names)).help("Which table"))
@@ -211,7 +259,7 @@ pub(super) fn command(program: &str, tables: &[Table]) -> Command {
                 .help("Only rows with this in their name or in the name of their group"),
         )
         .args(limits.map(|arg| arg.help_heading("Limits of each row (one that reaches a limit says so)")))
-        .args([threads_option(), json_option(), quiet_option()])
+        .args([threads_option(), json_option(), quiet_option(), figure::svg_option()])
         .after_help(format!(
             "Examples:\n  \
              {program} tables {example}\n  \
@@ -224,14 +272,28 @@ pub(super) fn command(program: &str, tables: &[Table]) -> Command {
 /// Runs a table and prints it. `root` is the whole command line, which knows what the words of a row mean.
 pub(super) fn run(
     protocols: &[Protocol],
-    tables: &[Table],
+    exhibits: &[Exhibit],
     root: &Command,
     matches: &ArgMatches,
 ) -> Result<u8, Failure> {
     let name = matches.get_one::<String>("TABLE").map_or("", String::as_str);
-    let Some(table) = tables.iter().find(|table| table.name == name) else {
-        return Err(Failure::Usage(format!("unknown table '{name}': expected one of the list")));
-    };
+    match exhibits.iter().find(|exhibit| exhibit.name() == name) {
+        Some(Exhibit::Table(_)) if matches.contains_id("svg") => {
+            Err(Failure::Usage(format!("--svg draws figures, and '{name}' is a table: leave it out")))
+        }
+        Some(Exhibit::Table(table)) => run_table(protocols, table, root, matches),
+        Some(Exhibit::Figure(figure)) => figure::run(protocols, figure, root, matches),
+        None => Err(Failure::Usage(format!("unknown table '{name}': expected one of the list"))),
+    }
+}
+
+fn run_table(
+    protocols: &[Protocol],
+    table: &Table,
+    root: &Command,
+    matches: &ArgMatches,
+) -> Result<u8, Failure> {
+    let name = table.name;
     let wanted = matches.get_one::<String>("rows").map_or("", String::as_str);
     let rows = table.groups.iter().flat_map(|group| group.rows.iter().map(move |row| (group, row)));
     let rows: Vec<(&Group, &Row)> = rows
@@ -303,6 +365,11 @@ fn check(
     let mut line: Vec<OsString> =
         ["quorate", "check"].into_iter().chain(words.split(' ')).map(Into::into).collect();
     for limit in ["states-max", "time-max", "memory-max", "threads"] {
+        // What a row says for itself goes before a default.
+        let given = matches.value_source(limit) == Some(ValueSource::CommandLine);
+        if !given && words.contains(&format!("--{limit} ")) {
+            continue;
+        }
         for value in matches.get_raw(limit).into_iter().flatten() {
             line.extend([OsString::from(format!("--{limit}")), value.to_os_string()]);
         }
@@ -450,7 +517,7 @@ mod tests {
         let table = table();
         let root = arguments::command("quorate", &protocols).expect("a command line");
         let line = [&["tables", "counters", "--quiet"], words].concat();
-        let matches = command("quorate", std::slice::from_ref(&table)).try_get_matches_from(line);
+        let matches = command("quorate", &[table.clone().into()]).try_get_matches_from(line);
         let rows: Vec<(&Group, &Row)> =
             table.groups.iter().flat_map(|group| group.rows.iter().map(move |row| (group, row))).collect();
         let lines = search(&protocols, &table, &rows, &root, &matches.expect("matches")).expect("lines");

@@ -10,10 +10,11 @@ use owo_colors::OwoColorize as _;
 use super::reductions::{self, SwitchedOff};
 use super::units::{bytes, grouped, rate, ratio, time};
 use super::{memory, world};
+use crate::engine::ClosureSize;
 use crate::engine::dir::Interfaces;
 use crate::protocol::{Argument, Arguments, Model, Protocol};
 use crate::reduce::Reduction;
-use crate::verdict::{Broken, Coverage, Diagram, Paint, Report, Stopped, Trace, Verdict};
+use crate::verdict::{Broken, Coverage, Diagram, LocalCoverage, Paint, Report, Stopped, Trace, Verdict};
 
 /// Why a search stopped, with its numbers set for people.
 pub(super) fn stopped(stopped: &Stopped) -> String {
@@ -109,6 +110,34 @@ const STATES_TELLING: u64 = 100_000;
 /// Wide enough for most times and sizes, so that what a machine takes does not move what is the same everywhere.
 const VALUE_WIDTH: usize = 8;
 
+/// What was found out from local states alone.
+fn local_rows(local: &LocalCoverage) -> Vec<(&'static str, String, String)> {
+    let mut rows = Vec::new();
+    if let Some(ClosureSize { local_states, messages, steps }) = local.closure {
+        let closely = ["", ", followed roughly", ", followed exactly"][usize::from(local.precision.min(2))];
+        let note = format!("local states, {} messages, {} steps{closely}", grouped(messages), grouped(steps));
+        rows.push(("closure", grouped(local_states), note));
+        if local.reservation.is_none() {
+            let note = format!(
+                "of {} combinations; {} refuted by local states, {} by searches of {}",
+                grouped(local.combinations),
+                grouped(local.refuted_at_once),
+                grouped(local.refuted_by_search),
+                grouped(local.searched),
+            );
+            rows.push(("candidates", grouped(local.candidates), note));
+        }
+    }
+    if let Some(reservation) = &local.reservation {
+        rows.push(("not local", String::new(), reservation.clone()));
+    }
+    if let Some(events) = local.local_events {
+        let note = "steps of each process by itself: all such runs are covered".to_string();
+        rows.push(("local events", events.to_string(), note));
+    }
+    rows
+}
+
 /// The figures of a search, numbers to the right, what they come to beside them.
 fn figures(model: &Model, report: &Report, off: &[SwitchedOff], spent: Duration) -> String {
     let coverage = &report.coverage;
@@ -144,6 +173,7 @@ fn figures(model: &Model, report: &Report, off: &[SwitchedOff], spent: Duration)
         let at = rows.iter().position(|(name, ..)| *name == "transitions").unwrap_or(0);
         rows.insert(at, ("system states", grouped(states), "vectors of local states".to_string()));
     }
+    rows.extend(report.local.iter().flat_map(local_rows));
     if let Some(missed) = report.missed_probability {
         let note = if missed > 0.0 { "probability, at most" } else { "probability: all states fit exactly" };
         rows.push(("state missed", format!("{missed:.1e}"), note.to_string()));

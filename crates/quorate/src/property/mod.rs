@@ -82,6 +82,19 @@ impl Property {
         }
     }
 
+    /// Never are these processes in these local states at once.
+    #[doc(hidden)]
+    pub fn never(together: Vec<(ProcessId, Value)>) -> Self {
+        Property {
+            name: "never together".to_string(),
+            moment: Moment::Always,
+            observes: vec![(TypeId::of::<Value>(), Arc::new(|state: &Value| Some(state.clone())))],
+            holds: Arc::new(move |observed| {
+                together.iter().any(|(process, state)| observed[process.index()] != state)
+            }),
+        }
+    }
+
     /// Its name.
     pub fn name(&self) -> &str {
         &self.name

@@ -47,6 +47,8 @@ pub struct Bug {
     pub about: &'static str,
     /// The world in which it shows.
     pub world: World,
+    /// The parameters with which it shows, in the place of their defaults.
+    pub parameters: Vec<(&'static str, &'static str)>,
 }
 
 /// The value of a parameter.
@@ -182,7 +184,19 @@ impl Protocol {
     /// the model.
     #[must_use]
     pub fn bug_in(mut self, world: World, name: &'static str, about: &'static str) -> Self {
-        self.bugs.push(Bug { name, about, world });
+        self.bugs.push(Bug { name, about, world, parameters: Vec::new() });
+        self
+    }
+
+    /// Declares a bug that does no harm but with certain parameters, which are then the defaults.
+    #[must_use]
+    pub fn bug_with(
+        mut self,
+        parameters: &[(&'static str, &'static str)],
+        name: &'static str,
+        about: &'static str,
+    ) -> Self {
+        self.bugs.push(Bug { name, about, world: World::default(), parameters: parameters.to_vec() });
         self
     }
 
@@ -225,20 +239,22 @@ impl Protocol {
             };
             arguments.values.insert(parameter.name.to_string(), default);
         }
-        for (name, text) in given {
+        let mut shows_with = &[][..];
+        if let Some(bug) = bug {
+            let Some(known) = self.bugs.iter().find(|known| known.name == bug) else {
+                let known = listed(self.bugs.iter().map(|bug| bug.name));
+                return Err(ArgumentError(format!("{} has no bug '{bug}': expected {known}", self.name)));
+            };
+            shows_with = &known.parameters;
+            arguments.bug = Some(bug.to_string());
+        }
+        for (name, text) in shows_with.iter().copied().chain(given) {
             let parameter =
                 self.parameters.iter().find(|parameter| parameter.name == name).ok_or_else(|| {
                     let known = listed(self.parameters.iter().map(|parameter| parameter.name));
                     ArgumentError(format!("{} has no parameter '{name}': expected {known}", self.name))
                 })?;
             arguments.values.insert(name.to_string(), parameter.parse(text)?);
-        }
-        if let Some(bug) = bug {
-            if !self.bugs.iter().any(|known| known.name == bug) {
-                let known = listed(self.bugs.iter().map(|bug| bug.name));
-                return Err(ArgumentError(format!("{} has no bug '{bug}': expected {known}", self.name)));
-            }
-            arguments.bug = Some(bug.to_string());
         }
         Ok(arguments)
     }

@@ -15,6 +15,7 @@ use super::outbox::Script;
 use super::symmetry::Symmetry;
 use super::value::Value;
 use crate::property::{Automaton, Property};
+use crate::verdict::{Replay, ReplayError, Snapshot, TraceStep};
 use crate::world::{Exposure, World, WorldError};
 
 /// The most processes a system may have.
@@ -243,6 +244,8 @@ pub struct Model {
     pub(crate) world: World,
     pub(crate) exposures: Vec<Exposure>,
     pub(crate) symmetry: Symmetry,
+    /// Where runs start, if that is not at the beginning.
+    pub(crate) start: Option<Arc<Snapshot>>,
 }
 
 impl Model {
@@ -289,6 +292,22 @@ impl Model {
         Ok(self)
     }
 
+    /// The same system, in the state after these steps, with the messages that are on their way then.
+    pub fn after(mut self, steps: &[TraceStep]) -> Result<Self, ReplayError> {
+        let mut run = Replay::new(&self);
+        for step in steps {
+            run.retrace(step)?;
+        }
+        let start = run.into_snapshot();
+        self.start = Some(Arc::new(start));
+        Ok(self)
+    }
+
+    /// The state in which it starts, if that is not the beginning.
+    pub(crate) fn start(&self) -> Option<&Snapshot> {
+        self.start.as_deref()
+    }
+
     /// Which processes are interchangeable in its world, and how to exchange them.
     pub fn symmetry(&self) -> &Symmetry {
         &self.symmetry
@@ -329,6 +348,15 @@ impl Model {
         self.properties.clear();
         self.monitors.clear();
         self
+    }
+
+    /// The same processes in the same world, of which only this is asked.
+    #[doc(hidden)]
+    #[must_use]
+    pub fn asking(self, property: Property) -> Self {
+        let mut model = self.without_properties();
+        model.properties.push(property);
+        model
     }
 
     /// Do steps of different processes commute, and never disable each other?

@@ -320,6 +320,7 @@ impl<M: Message> System<M> {
             monitors: self.monitors,
             world: World::default(),
             symmetry: Symmetry::default(),
+            start: None,
         };
         model.symmetry = self.symmetry.check(&model)?;
         Ok(model)

@@ -64,6 +64,9 @@ impl Reduction {
                 Channel::Blocking(_) => channels("a process sees whether another has room"),
                 _ => None,
             },
+            Reduction::Symmetry if model.start().is_some() => {
+                Some("the state in which the search starts may tell processes apart".to_string())
+            }
             Reduction::Symmetry if model.symmetry().groups().is_empty() => {
                 Some("no role with two or more processes is declared symmetric".to_string())
             }

@@ -10,10 +10,12 @@ use std::fmt;
 
 pub use diagram::{Diagram, Paint, svg};
 pub use minimise::{follow_causes, minimise};
+pub(crate) use replay::Snapshot;
 pub use replay::{Broken, Replay, ReplayError, replay};
 pub use trace::{Consumed, Origin, Schedule, ScheduledStep, Sent, Taken, Trace, TraceStep};
 
 use crate::engine::dir::Interfaces;
+use crate::kernel::ClosureSize;
 use crate::protocol::Value;
 use crate::reduce::Reduction;
 use crate::world::StepKind;
@@ -99,6 +101,11 @@ pub enum Stopped {
         /// What tells them apart.
         String,
     ),
+    /// The engine is not made for such a system: nothing was searched.
+    Unsuited(
+        /// What it is made for.
+        String,
+    ),
     /// A handler answered differently when it was asked twice: nothing can be concluded.
     Impure(
         /// The handler, and what it answered.
@@ -114,7 +121,9 @@ impl fmt::Display for Stopped {
             Stopped::Time(seconds) => write!(f, "the limit of {seconds} seconds was reached"),
             Stopped::Memory(bytes) => write!(f, "the limit of {bytes} bytes of memory was reached"),
             Stopped::Interrupted => write!(f, "interrupted"),
-            Stopped::Impure(told) | Stopped::Asymmetric(told) => write!(f, "{told}"),
+            Stopped::Impure(told) | Stopped::Asymmetric(told) | Stopped::Unsuited(told) => {
+                write!(f, "{told}")
+            }
         }
     }
 }
@@ -146,8 +155,36 @@ pub struct Report {
     pub threads: usize,
     /// In fingerprint mode: the probability that a state was missed, at most.
     pub missed_probability: Option<f64>,
+    /// What the engines did that begin with local states.
+    pub local: Option<LocalCoverage>,
     /// If components were explored one by one: what came of it.
     pub interfaces: Option<Interfaces>,
+}
+
+/// What was found out from local states alone.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct LocalCoverage {
+    /// How large the local closure is; `None` if there is none.
+    pub closure: Option<ClosureSize>,
+    /// Why there is none, or why it was of no use.
+    pub reservation: Option<String>,
+    /// How closely what a process has consumed had to be followed: 0 not at all, 1 roughly, 2 exactly.
+    pub precision: u8,
+    /// How many combinations of classes of local states were looked at.
+    pub combinations: u64,
+    /// How many ways there seemed to be to break a property.
+    pub candidates: u64,
+    /// How many of these were refuted by local states alone.
+    pub refuted_at_once: u64,
+    /// How many were searched for one by one, and how many of these were refuted so.
+    pub searched: u64,
+    /// See [`LocalCoverage::searched`].
+    pub refuted_by_search: u64,
+    /// How many sets of sequences of events were executed, by the published algorithm.
+    pub sequences: Option<u64>,
+    /// All runs were covered in which each process does at most so many steps by itself; `None` if all runs were or
+    /// none.
+    pub local_events: Option<u32>,
 }
 
 /// What the visited states of a search are made of: the local states of its processes, whatever waits for them.

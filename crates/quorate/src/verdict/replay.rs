@@ -81,6 +81,30 @@ impl Letter for Sealed {
     }
 }
 
+/// A state of the whole system, with what waits for each process and how it came about.
+#[derive(Clone, Debug)]
+pub(crate) struct Snapshot {
+    pub(crate) locals: Vec<Value>,
+    pub(crate) pasts: Vec<Past>,
+    pub(crate) monitors: Vec<Value>,
+    inboxes: Vec<Inbox<Sealed>>,
+    trace: Trace,
+}
+
+impl Snapshot {
+    /// How many steps led there.
+    pub(crate) fn steps(&self) -> usize {
+        self.trace.steps.len()
+    }
+
+    /// What waits for a process, with each message as a search keeps it.
+    pub(crate) fn inbox<T>(&self, process: ProcessId, mut of: impl FnMut(&Envelope) -> T) -> Inbox<T> {
+        let Inbox { travelling, waiting } = &self.inboxes[process.index()];
+        let mut all = |letters: &[Sealed]| letters.iter().map(|letter| of(&letter.envelope)).collect();
+        Inbox { travelling: all(travelling), waiting: all(waiting) }
+    }
+}
+
 /// A message that a step takes: where it is in the inbox, or that it is forged.
 #[derive(Clone, PartialEq, Eq, Debug)]
 enum Source {
@@ -126,8 +150,12 @@ impl fmt::Display for ReplayError {
 impl std::error::Error for ReplayError {}
 
 impl<'m> Replay<'m> {
-    /// A run that has not begun.
+    /// A run that has not begun; or that has come as far as the snapshot in which the model starts.
     pub fn new(model: &'m Model) -> Self {
+        if let Some(start) = model.start() {
+            let Snapshot { locals, pasts, inboxes, monitors, trace } = start.clone();
+            return Replay { model, locals, pasts, inboxes, monitors, trace };
+        }
         let locals: Vec<Value> = model.processes().iter().map(|process| process.initial().clone()).collect();
         let trace = Trace {
             processes: model.processes().iter().map(|process| process.name().to_string()).collect(),
@@ -152,6 +180,21 @@ impl<'m> Replay<'m> {
     /// The run so far.
     pub fn into_trace(self) -> Trace {
         self.trace
+    }
+
+    /// The state now.
+    pub(crate) fn into_snapshot(self) -> Snapshot {
+        let Replay { locals, pasts, inboxes, monitors, trace, .. } = self;
+        Snapshot { locals, pasts, monitors, inboxes, trace }
+    }
+
+    /// The messages on their way now: to whom, from whom, and what they say, as `Debug` prints it.
+    pub fn in_flight(&self) -> Vec<(ProcessId, ProcessId, String)> {
+        let of = |(at, inbox): (usize, &Inbox<Sealed>)| -> Vec<(ProcessId, ProcessId, String)> {
+            let letters = inbox.travelling.iter().chain(&inbox.waiting).map(|letter| &letter.envelope);
+            letters.map(|sent| (ProcessId::new(at), sent.from, format!("{:?}", sent.body))).collect()
+        };
+        self.inboxes.iter().enumerate().flat_map(of).collect()
     }
 
     fn refuse<T>(&self, reason: impl Into<String>) -> Result<T, ReplayError> {
@@ -193,6 +236,20 @@ impl<'m> Replay<'m> {
 
     /// Takes the step that a trace describes, and compares what happens with what it says.
     pub fn follow(&mut self, step: &TraceStep) -> Result<(), ReplayError> {
+        let at = self.trace.steps.len();
+        self.retrace(step)?;
+        if self.trace.steps[at] != *step {
+            let (happened, said) = (&self.trace.steps[at], step);
+            return Err(ReplayError {
+                step: at,
+                reason: format!("what happens differs from the file: {happened:?}, not {said:?}"),
+            });
+        }
+        Ok(())
+    }
+
+    /// Takes the step that a trace describes, whatever it leads to.
+    pub fn retrace(&mut self, step: &TraceStep) -> Result<(), ReplayError> {
         let Some(process) = self.model.processes().get(step.process.index()) else {
             return self.refuse(format!("there is no process {:?}", step.process));
         };
@@ -227,16 +284,7 @@ impl<'m> Replay<'m> {
             Some((0..sends.len()).filter(|position| !step.unsent.contains(position)).collect())
         };
         let (process, kind, choices) = (step.process, step.kind, choices.as_slice());
-        let at = self.trace.steps.len();
-        self.take(&Attempt { process, kind, transition, choices, sent: &sent }, &sources)?;
-        if self.trace.steps[at] != *step {
-            let (happened, said) = (&self.trace.steps[at], step);
-            return Err(ReplayError {
-                step: at,
-                reason: format!("what happens differs from the file: {happened:?}, not {said:?}"),
-            });
-        }
-        Ok(())
+        self.take(&Attempt { process, kind, transition, choices, sent: &sent }, &sources)
     }
 
     /// The messages that a step of this kind can take.

@@ -139,20 +139,7 @@ pub fn dir_in_components(
         global_skeletons: global.skeletons() as u64,
         global_traces: local_traces.map(|_| judge.runs).filter(|_| !judge.endless),
     };
-    Report {
-        verdict,
-        properties: model.property_names().map(str::to_string).collect(),
-        coverage,
-        faults: Vec::new(),
-        system_states: None,
-        orbits: None,
-        seen: None,
-        reductions: Vec::new(),
-        rounds: 1,
-        threads: 1,
-        missed_probability: None,
-        interfaces: Some(interfaces),
-    }
+    Report { interfaces: Some(interfaces), ..super::simple_report(model, verdict, coverage) }
 }
 
 /// The verdict for components at these places, and a panic that comes next.

@@ -1,0 +1,263 @@
+//! Local model checking: local states first, global ones only where these leave a doubt.
+//!
+//! From: Guerraoui and Yabandeh, Model Checking a Networked System Without the Network (NSDI 2011); ALGORITHMS 5. The local closure contains every local
+//! step of every run. If no combination of its local states violates a property, the property holds, and no global
+//! state was ever looked at. Else each violating combination is a candidate, and a search decides whether a run can
+//! reach it: a search of the same system in which processes stay in local states that lead to the candidate. What it
+//! finds is a real run; if it finds nothing, the candidate is refuted.
+//! Differs: there, candidates are verified by going through sequences of events, which is exponential in their number
+//! and, with the shortcuts that make it feasible, incomplete (`engine/published.rs`). Here few candidates are searched
+//! for alone, in a few states each; whatever is left is refuted by one search for all of them, with the reductions of
+//! `explore`. If there is no closure, because it goes on for ever or properties look at more than local states, that
+//! search answers alone.
+//! Invariant: the verdict is that of `explore`.
+//! Held by: testkit/tests/local.rs.
+
+use std::sync::Arc;
+
+use super::{Order, Search, Tuning, Watch, explore, in_parallel};
+use crate::kernel::{Candidate, Candidates, Closure, GaveUp, Level, Within};
+use crate::protocol::Model;
+use crate::reduce::Reduction;
+use crate::verdict::{Coverage, LocalCoverage, Report, Stopped, Verdict};
+use crate::world;
+
+/// How many candidates are searched for alone, and in how many states each.
+const GOALS_MAX: usize = 32;
+const GOAL_STATES: u64 = 400;
+/// How many states a search without reductions may take to tell what a search for a candidate has found.
+const RETELLING_STATES: u64 = 200_000;
+
+/// Checks a model from its local states.
+pub fn local(model: &Model, search: &Search, watch: &mut dyn Watch) -> Report {
+    let (coverage, local) = (Coverage::default(), LocalCoverage::default());
+    let mut run = Run { model, search, coverage, local, reservation: None, last: None };
+    let verdict = run.check(watch);
+    run.report(verdict)
+}
+
+/// The local states of each process in the local closure, and how closely processes had to be followed; `None` if there
+/// is none: for tests, which compare it with what there is.
+#[doc(hidden)]
+pub fn closure_of(model: &Model, tuning: Tuning) -> Option<(Within, u8)> {
+    let mut closure = Closure::new(model, tuning, 1);
+    closure.close(None, &mut |_| false);
+    let precision = closure.levels().max().unwrap_or(Level::Loose) as u8;
+    closure.gave_up().is_none().then(|| (closure.everything(), precision))
+}
+
+struct Run<'r> {
+    model: &'r Model,
+    search: &'r Search,
+    coverage: Coverage,
+    local: LocalCoverage,
+    /// Within what a search holds.
+    reservation: Option<String>,
+    /// The last search over global states, if there was one.
+    last: Option<Report>,
+}
+
+impl Run<'_> {
+    fn check(&mut self, watch: &mut dyn Watch) -> Verdict {
+        let mut closure = Closure::new(self.model, self.search.tuning, self.search.threads);
+        let bounds: Vec<Option<u32>> = match self.search.local_events_max {
+            None => vec![None],
+            Some(events_max) => (1..=events_max).map(Some).collect(),
+        };
+        for events in bounds {
+            match (self.round(&mut closure, events, watch), self.reservation.take()) {
+                (Verdict::Holds, Some(reservation)) => return Verdict::HoldsWithin(reservation),
+                (Verdict::Holds, None) if closure.complete() || closure.gave_up().is_some() => {
+                    return Verdict::Holds;
+                }
+                (Verdict::Holds, None) => self.local.local_events = events,
+                (other, _) => return other,
+            }
+        }
+        let events_max = self.search.local_events_max.unwrap_or_default();
+        Verdict::HoldsWithin(format!("in every run each process does at most {events_max} steps by itself"))
+    }
+
+    /// Checks all runs with so many steps of each process by itself.
+    fn round(&mut self, closure: &mut Closure<'_>, events: Option<u32>, watch: &mut dyn Watch) -> Verdict {
+        let mut stopped = None;
+        let (coverage, bytes_max) = (self.coverage, self.search.bytes_max);
+        closure.close(events, &mut |bytes| {
+            let memory = bytes_max.filter(|max| bytes >= *max).map(Stopped::Memory);
+            stopped = watch.round(&Coverage { bytes, ..coverage }).or(memory);
+            stopped.is_some()
+        });
+        self.coverage.handler_calls = self.coverage.handler_calls.max(closure.handler_calls());
+        self.coverage.bytes = self.coverage.bytes.max(closure.bytes());
+        if let Some(handler) = closure.impure() {
+            return Verdict::Unknown(Stopped::Impure(handler.to_string()));
+        }
+        if let Some(stopped) = stopped {
+            return Verdict::Unknown(stopped);
+        }
+        self.local.precision = closure.levels().max().unwrap_or(Level::Loose) as u8;
+        match self.candidates(closure) {
+            Ok(candidates) => self.decide(closure, &candidates, watch),
+            Err(reservation) => {
+                self.local.reservation = Some(reservation);
+                // Where processes stay within some local states, a run may end that does not.
+                let bounded =
+                    events.is_some() && closure.gave_up().is_none() && world::at_end(self.model).is_none();
+                self.search_all(bounded.then(|| closure.everything()), watch)
+            }
+        }
+    }
+
+    /// The ways in which something could go wrong; or why they cannot be listed.
+    fn candidates(&mut self, closure: &Closure<'_>) -> Result<Candidates, String> {
+        if let Some(gave_up) = closure.gave_up() {
+            let name = |process| self.model.process(process).name();
+            return Err(match gave_up {
+                GaveUp::Diverged(process) => format!(
+                    "the local closure goes on and on at {}: global states are searched instead",
+                    name(process)
+                ),
+                GaveUp::CannotTell(process) => format!(
+                    "what {} selects cannot be told for messages that it may never have together: global states are \
+                     searched instead",
+                    name(process)
+                ),
+                GaveUp::Stopped => "the local closure was not finished".to_string(),
+            });
+        }
+        self.local.closure = Some(closure.size());
+        self.coverage.local_steps = closure.size().steps;
+        if let Some(property) = world::at_end(self.model) {
+            return Err(format!("'{property}' looks at the end of runs: global states are searched instead"));
+        }
+        if let Some(monitor) = self.model.monitors().first() {
+            let name = monitor.name();
+            return Err(format!("'{name}' looks at histories: global states are searched instead"));
+        }
+        let candidates = closure.candidates(self.model, self.search.classes);
+        self.local.combinations = candidates.combinations;
+        self.local.candidates = candidates.all.len() as u64;
+        if candidates.too_many {
+            return Err(
+                "there are too many combinations of local states: global states are searched instead"
+                    .to_string(),
+            );
+        }
+        Ok(candidates)
+    }
+
+    /// Decides which candidates are real: first by local states alone, then one by one, then all together.
+    fn decide(&mut self, closure: &Closure<'_>, candidates: &Candidates, watch: &mut dyn Watch) -> Verdict {
+        let steps = closure.flattened();
+        let narrowed = |candidate: &Candidate| closure.within(candidate, &steps);
+        let left: Vec<Within> =
+            in_parallel(&candidates.all, self.search.threads, narrowed).into_iter().flatten().collect();
+        self.local.refuted_at_once = candidates.all.len() as u64 - left.len() as u64;
+        let mut doubtful: Vec<Within> = Vec::new();
+        for chunk in left.chunks(self.search.threads) {
+            if self.local.searched >= GOALS_MAX as u64 {
+                doubtful.extend(chunk.iter().cloned());
+                continue;
+            }
+            let goal = |within: &Within| explore(self.model, &self.goal(within), &mut ());
+            for (report, within) in in_parallel(chunk, self.search.threads, goal).into_iter().zip(chunk) {
+                self.local.searched += 1;
+                match self.keep(report) {
+                    Verdict::Holds => self.local.refuted_by_search += 1,
+                    Verdict::HoldsWithin(reservation) => {
+                        self.local.refuted_by_search += 1;
+                        self.reservation = Some(reservation);
+                    }
+                    Verdict::Unknown(Stopped::States(_)) => doubtful.push(within.clone()),
+                    verdict => return verdict,
+                }
+            }
+            if let Some(stopped) = watch.round(&self.coverage) {
+                return Verdict::Unknown(stopped);
+            }
+        }
+        if doubtful.is_empty() {
+            return Verdict::Holds;
+        }
+        let together = doubtful.into_iter().reduce(|mut all, within| {
+            all.iter_mut().zip(within).for_each(|(all, within)| all.extend(within));
+            all
+        });
+        self.search_all(together, watch)
+    }
+
+    /// A search for one candidate, in few states.
+    fn goal(&self, within: &Within) -> Search {
+        let mut goal = self.plain();
+        // What leads to one combination does not lead to those in which processes are exchanged.
+        goal.reductions.which.retain(|reduction| *reduction != Reduction::Symmetry);
+        let limit = self.search.states_max.unwrap_or(GOAL_STATES).min(GOAL_STATES);
+        Search {
+            order: Order::Depth,
+            threads: 1,
+            states_max: Some(limit),
+            within: Some(Arc::new(within.clone())),
+            ..goal
+        }
+    }
+
+    /// A search over global states for all that could go wrong.
+    fn search_all(&mut self, within: Option<Within>, watch: &mut dyn Watch) -> Verdict {
+        let mut search = self.plain();
+        search.within = within.map(Arc::new);
+        if search.within.is_some() && self.search.local_events_max.is_some() {
+            search.reductions.which.retain(|reduction| *reduction != Reduction::Symmetry);
+        } else if search.reductions.has(Reduction::Symmetry) {
+            // Interchangeable processes save more than staying in some local states, which must be the same for them.
+            search.within = None;
+        }
+        let report = explore(self.model, &search, watch);
+        self.keep(report)
+    }
+
+    /// The search that is asked for, without what only this engine does.
+    fn plain(&self) -> Search {
+        let mut search = self.search.clone();
+        search.tuning.retelling_states = search.tuning.retelling_states.min(RETELLING_STATES);
+        search
+    }
+
+    /// Keeps the report of a search and adds up what it took.
+    fn keep(&mut self, report: Report) -> Verdict {
+        let Coverage {
+            states,
+            transitions,
+            terminal_states,
+            depth,
+            frontier,
+            handler_calls,
+            bytes,
+            local_steps,
+        } = report.coverage;
+        self.coverage.states += states;
+        self.coverage.transitions += transitions;
+        self.coverage.terminal_states += terminal_states;
+        self.coverage.depth = self.coverage.depth.max(depth);
+        self.coverage.frontier = frontier;
+        self.coverage.handler_calls += handler_calls;
+        self.coverage.bytes = self.coverage.bytes.max(bytes);
+        if self.local.closure.is_none() {
+            self.coverage.local_steps = self.coverage.local_steps.max(local_steps);
+        }
+        let verdict = report.verdict.clone();
+        self.last = Some(report);
+        verdict
+    }
+
+    fn report(self, verdict: Verdict) -> Report {
+        let Run { model, search, coverage, local, last, .. } = self;
+        let blank = || super::simple_report(model, Verdict::Holds, coverage);
+        Report {
+            verdict,
+            coverage,
+            local: Some(local),
+            threads: search.threads,
+            ..last.unwrap_or_else(blank)
+        }
+    }
+}

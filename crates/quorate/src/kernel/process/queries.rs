@@ -1,0 +1,177 @@
+//! What a process could do with messages that it may not have: the questions that reductions and the local closure
+//! ask. Nothing here changes a configuration.
+//!
+//! Handlers run on messages that may never reach them: a panic is an answer like any other, not a violation.
+
+use std::sync::Arc;
+
+use super::super::Tools;
+use super::super::mail::{Entry, MessageId};
+use super::{ConfigurationId, LocalId, LocalStep, Offer, ProcessGraph};
+use crate::protocol::Trigger;
+use crate::world::{Channel, Inbox, Letter, World};
+
+/// A transition of a local state on some messages, with everything that it can do.
+#[derive(Clone)]
+pub(in super::super) struct Possibility {
+    pub(in super::super) transition: usize,
+    pub(in super::super) consumed: Vec<MessageId>,
+    pub(in super::super) outcomes: Arc<[LocalStep]>,
+}
+
+/// What a local state can do cannot be told: a selection panics on several messages together, and on none of them
+/// alone.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(in super::super) struct CannotTell;
+
+impl ProcessGraph {
+    /// What a configuration, with these messages besides its own, can consume that it cannot without them: the
+    /// messages that are missing, each way once. Panics, in handlers that such messages may never reach, count as
+    /// steps.
+    pub(in super::super) fn missing(
+        &mut self,
+        configuration: ConfigurationId,
+        besides: &[MessageId],
+        tools: &mut Tools<'_, '_>,
+    ) -> Vec<(usize, Vec<MessageId>)> {
+        let (local, past, inbox) = *self.configurations.value(configuration);
+        if past.crashed {
+            return Vec::new();
+        }
+        // What is on offer now, and what could be: of senders that keep an order, only what would come first.
+        let (channel, inbox) = (tools.model.world().channel, Arc::clone(self.inboxes.value(inbox)));
+        let offered = inbox.offers(channel).into_iter().map(|position| inbox.waiting[position]);
+        let mut waiting: Vec<Entry> = offered.collect();
+        let own = waiting.len();
+        for &message in besides {
+            let entry = tools.mail.entry(message);
+            let live = self.live.as_ref().is_none_or(|live| live.contains(local, message));
+            let behind =
+                channel == Channel::Fifo && waiting[..own].iter().any(|other| other.from() == entry.from());
+            if live && !behind && !waiting[..own].contains(&entry) {
+                waiting.push(entry);
+            }
+        }
+        let (open, inbox) = (World::default(), Inbox { waiting, ..Inbox::default() });
+        let mut missing = Vec::new();
+        for transition in 0..tools.model.process(self.id).transitions().len() {
+            let Ok(consumptions) = self.consumptions(local, &inbox, &open, transition, tools) else {
+                let all = inbox.waiting[own..].iter();
+                missing.extend(all.map(|entry| (transition, vec![entry.message])));
+                continue;
+            };
+            for consumed in consumptions {
+                let lacks = |offer: &Offer| offer.position.is_some_and(|position| position >= own);
+                let absent: Vec<MessageId> =
+                    consumed.iter().filter(|offer| lacks(offer)).map(|offer| offer.message).collect();
+                let Some(outcomes) = self.outcomes(local, transition, &consumed, tools) else { continue };
+                let idle =
+                    self.leaves_out_idle_steps && !outcomes.iter().any(|outcome| outcome.changes(local));
+                if !absent.is_empty() && !idle {
+                    missing.push((transition, absent));
+                }
+            }
+        }
+        missing.sort_unstable();
+        missing.dedup();
+        missing
+    }
+
+    /// The known messages that make a difference in a local state: which some transition consumes, alone or with
+    /// other known ones, and then changes the state, sends or panics.
+    pub(in super::super) fn effective(
+        &mut self,
+        local: LocalId,
+        tools: &mut Tools<'_, '_>,
+    ) -> Vec<MessageId> {
+        let known: Vec<MessageId> = self.observed.heard().collect();
+        let waiting = known.iter().map(|message| tools.mail.entry(*message)).collect();
+        let (open, inbox) = (World::default(), Inbox { waiting, ..Inbox::default() });
+        let mut effective = Vec::new();
+        for transition in 0..tools.model.process(self.id).transitions().len() {
+            let Ok(consumptions) = self.consumptions(local, &inbox, &open, transition, tools) else {
+                return known;
+            };
+            for consumed in consumptions {
+                let Some(outcomes) = self.outcomes(local, transition, &consumed, tools) else { continue };
+                if outcomes.iter().any(|outcome| outcome.changes(local))
+                    || !self.leaves_out_idle_steps && consumed.len() > 1
+                {
+                    effective.extend(consumed.iter().map(|offer| offer.message));
+                }
+            }
+        }
+        effective
+    }
+
+    /// Everything that a local state can do with some of these messages, each there once; if some were asked about
+    /// before, then only what consumes one of the others.
+    pub(in super::super) fn possibilities(
+        &mut self,
+        local: LocalId,
+        messages: &[MessageId],
+        before: Option<usize>,
+        tools: &mut Tools<'_, '_>,
+    ) -> Result<Vec<Possibility>, CannotTell> {
+        let mut found = Vec::new();
+        // Whatever the channels are like, here every message can be taken.
+        let (old, open) = (before.unwrap_or(0), World::default());
+        for transition in 0..tools.model.process(self.id).transitions().len() {
+            let trigger = tools.model.process(self.id).transitions()[transition].trigger();
+            let first = match trigger {
+                Trigger::Internal if before.is_some() => continue,
+                Trigger::Internal | Trigger::Message(_) => old,
+                Trigger::Quorum(_) => 0,
+            };
+            let waiting = messages[first..].iter().map(|message| tools.mail.entry(*message)).collect();
+            let inbox = Inbox { waiting, ..Inbox::default() };
+            let Ok(consumptions) = self.consumptions(local, &inbox, &open, transition, tools) else {
+                found.extend(self.panicking_possibilities(local, &inbox, transition, tools)?);
+                continue;
+            };
+            for consumed in consumptions {
+                let is_new = |offer: &Offer| offer.position.is_some_and(|position| first + position >= old);
+                if before.is_some() && !consumed.iter().any(is_new) {
+                    continue;
+                }
+                let Some(outcomes) = self.outcomes(local, transition, &consumed, tools) else { continue };
+                let consumed = consumed.iter().map(|offer| offer.message).collect();
+                found.push(Possibility { transition, consumed, outcomes });
+            }
+        }
+        Ok(found)
+    }
+
+    /// The selection of a transition panics on some of these messages: those, one by one, and what it does with the
+    /// others.
+    fn panicking_possibilities(
+        &mut self,
+        local: LocalId,
+        inbox: &Inbox<Entry>,
+        transition: usize,
+        tools: &mut Tools<'_, '_>,
+    ) -> Result<Vec<Possibility>, CannotTell> {
+        let open = World::default();
+        let panicking = self.panicking_selections(local, inbox, &open, transition, tools);
+        let consumed: Vec<Vec<MessageId>> = panicking
+            .into_iter()
+            .map(|step| step.consumed.iter().map(|offer| offer.message).collect())
+            .collect();
+        if consumed.iter().any(|alone| alone.len() != 1) {
+            return Err(CannotTell);
+        }
+        let bad: Vec<MessageId> = consumed.iter().flatten().copied().collect();
+        let outcomes: Arc<[LocalStep]> = Arc::new([LocalStep::Panicked { choices: Vec::new() }]);
+        let panics = |consumed| Possibility { transition, consumed, outcomes: Arc::clone(&outcomes) };
+        let mut found: Vec<Possibility> = consumed.into_iter().map(panics).collect();
+        let others = inbox.waiting.iter().filter(|entry| !bad.contains(&entry.message)).copied().collect();
+        let others = Inbox { waiting: others, ..Inbox::default() };
+        let others = self.consumptions(local, &others, &open, transition, tools);
+        for consumed in others.map_err(|_| CannotTell)? {
+            let Some(outcomes) = self.outcomes(local, transition, &consumed, tools) else { continue };
+            let consumed = consumed.iter().map(|offer| offer.message).collect();
+            found.push(Possibility { transition, consumed, outcomes });
+        }
+        Ok(found)
+    }
+}

@@ -1,0 +1,133 @@
+//! Bounded depth-first search, on the kernel's states and on states by content, agrees with the naive checker: without
+//! a bound on all that there is, with one on all that is no further away. Without its second look at states that it
+//! meets on a shorter way it does not.
+
+use std::collections::HashSet;
+
+use quorate::Verdict;
+use quorate::engine::{Engine, Mutant, Order, Search, Tuning};
+use quorate::protocol::{Model, Value};
+use quorate::verdict::Stopped;
+use quorate_testkit::compare::{differences, explored};
+use quorate_testkit::corpus::{STATES_MAX, for_each_seed, seeds};
+use quorate_testkit::naive::{Findings, NO_PANIC, search};
+use quorate_testkit::random::RandomProtocol;
+
+/// The engines to compare on a protocol of so many states: whoever runs handlers each time is slow.
+fn engines(states: usize) -> &'static [Engine] {
+    if states <= 500 { &[Engine::BoundedDepth, Engine::PlainDepth] } else { &[Engine::BoundedDepth] }
+}
+
+fn bounded(engine: Engine, depth_max: Option<u32>) -> Search {
+    Search {
+        engine,
+        order: Order::Depth,
+        depth_max,
+        // An engine that never comes to an end should fail, not hang.
+        states_max: Some(10 * STATES_MAX as u64),
+        look_back: true,
+        ..Search::default()
+    }
+}
+
+/// In what a search up to a bound differs from what the naive checker found no further away.
+fn differs_within(model: &Model, found: &Findings, search: &Search, bound: u32) -> Option<String> {
+    let report = match explored(model, search) {
+        Ok(report) => report,
+        Err(panicked) => return Some(panicked),
+    };
+    let states = found.depths.iter().filter(|depth| **depth <= bound).count();
+    let within = |edge: &&(usize, usize)| found.depths[edge.0] <= bound;
+    let transitions = found.edges.iter().filter(within).count();
+    let system_states: HashSet<Vec<Value>> = found.locals[..states].iter().cloned().collect();
+    let cut = found.edges.iter().any(|(from, _)| found.depths[*from] == bound);
+    let verdict = match &report.verdict {
+        Verdict::Holds => !cut,
+        Verdict::Unknown(Stopped::Depth(at)) => cut && *at == bound,
+        _ => false,
+    };
+    let counted = (report.coverage.states, report.coverage.transitions);
+    let expected = (states as u64, transitions as u64);
+    let seen = report.seen.map(|seen| seen.system_states);
+    if !verdict {
+        Some(format!("bound {bound}: the verdict is {:?}, cut is {cut}", report.verdict))
+    } else if counted != expected {
+        Some(format!("bound {bound}: {counted:?} states and transitions, not {expected:?}"))
+    } else if seen.as_ref() != Some(&system_states) {
+        Some(format!("bound {bound}: {seen:?}, not {system_states:?}"))
+    } else if report.coverage.depth > bound {
+        Some(format!("bound {bound}: depth {}", report.coverage.depth))
+    } else {
+        None
+    }
+}
+
+/// In what searches without a bound differ from what the naive checker found.
+fn differs(model: &Model, found: &Findings) -> Vec<String> {
+    let mut all = Vec::new();
+    for &engine in engines(found.depths.len()) {
+        let search = bounded(engine, None);
+        match explored(model, &search) {
+            Err(panicked) => all.push(panicked),
+            // Whoever runs handlers each time does not know how many local steps there are.
+            Ok(report) if engine == Engine::PlainDepth && report.verdict.violation().is_none() => {
+                all.extend(differs_within(model, found, &search, u32::MAX));
+                all.extend(
+                    (!found.broken.is_empty()).then(|| format!("holds, but {:?} break", found.broken)),
+                );
+            }
+            Ok(report) => all.extend(differences(model, found, &search, &report)),
+        }
+    }
+    all
+}
+
+/// What the engines say of a protocol that the naive checker does not; `None` if the protocol is too large.
+fn disagreements(protocol: &RandomProtocol) -> Option<Vec<String>> {
+    let model = protocol.model();
+    let mut found = search(&model, STATES_MAX)?;
+    let mut all = differs(&model, &found);
+    found.broken.retain(|property, _| property == NO_PANIC);
+    if found.broken.is_empty() {
+        let bare = protocol.without_properties().model();
+        all.extend(differs(&bare, &found));
+        let bounds = [0, found.depth() / 2, found.depth().saturating_sub(1), found.depth()];
+        for &engine in engines(found.depths.len()) {
+            let differs = |at: u32| differs_within(&bare, &found, &bounded(engine, Some(at)), at);
+            all.extend(bounds.into_iter().filter_map(differs));
+        }
+    }
+    Some(all)
+}
+
+#[test]
+fn random_protocols() {
+    let results = for_each_seed(seeds(), |seed| disagreements(&RandomProtocol::new(seed)));
+    let compared = results.iter().filter(|(_, result)| result.is_some()).count();
+    let disagreeing: Vec<String> = results
+        .iter()
+        .filter_map(|(seed, result)| Some(format!("seed {seed}: {}", result.as_ref()?.first()?)))
+        .collect();
+    println!("{compared} protocols compared");
+    let first = disagreeing.iter().take(5).map(String::as_str).collect::<Vec<_>>().join("\n");
+    assert!(disagreeing.is_empty(), "{} protocols disagree:\n{first}", disagreeing.len());
+    assert!(std::env::var_os("QUORATE_SEEDS").is_some() || compared >= 2_000, "{compared} compared");
+}
+
+/// On how many protocols a mistake must be noticed.
+const NOTICED_MIN: usize = 3;
+
+#[test]
+fn a_state_met_on_a_shorter_way_is_not_looked_at_again() {
+    let differs = |seed: &u64| {
+        let bare = RandomProtocol::new(*seed).without_properties().model();
+        let Some(found) = search(&bare, 1_000).filter(|found| found.broken.is_empty()) else { return false };
+        (1..found.depth()).any(|bound| {
+            let right = bounded(Engine::BoundedDepth, Some(bound));
+            let tuning = Tuning { mutant: Some(Mutant::NoSecondLook), ..right.tuning };
+            differs_within(&bare, &found, &Search { tuning, ..right }, bound).is_some()
+        })
+    };
+    let noticed: Vec<u64> = (0..500).filter(differs).take(NOTICED_MIN).collect();
+    assert_eq!(noticed.len(), NOTICED_MIN, "noticed by seeds {noticed:?} only");
+}

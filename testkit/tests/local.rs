@@ -1,0 +1,362 @@
+//! `--engine local` answers what the naive checker finds: on random protocols, in circles and not, with closures that are
+//! loose, followed closely, or given up; for their own properties, and for whether two processes can be in two local
+//! states at once, which is asked of every pair that the closure allows.
+
+use quorate::Report;
+use quorate::engine::{Classes, Engine, Mutant, Search, Tuning, closure_of, search as check};
+use quorate::property::Property;
+use quorate::protocol::{Model, Value};
+use quorate::reduce::Reductions;
+use quorate::verdict::Verdict;
+use quorate::{Outbox, ProcessId, Received, Role, RoleName, System, Transitions, observe};
+use quorate_testkit::corpus::{for_each_seed, seeds};
+use quorate_testkit::naive::{Findings, NO_PANIC, search};
+use quorate_testkit::random::RandomProtocol;
+use quorate_testkit::worlds::random_world;
+
+/// Protocols with more states are skipped.
+const STATES_MAX: usize = 1_500;
+
+/// The closure of a process may have so few local states that many go on beyond it.
+const WIDE: Tuning = Tuning { closure_max: 400, ..Tuning::DEFAULT };
+const TIGHT: Tuning = Tuning { closure_max: 6, ..Tuning::DEFAULT };
+const CLOSE: Tuning = Tuning { closure_max: 24, ..Tuning::DEFAULT };
+
+fn local(model: &Model, search: Search) -> Report {
+    let reductions = Reductions::strongest(model).0;
+    check(model, &Search { engine: Engine::Local, threads: 1, reductions, ..search }, &mut ())
+}
+
+/// Is the answer wrong?
+fn differs(found: &Findings, report: &Report) -> Option<String> {
+    match (&report.verdict, found.broken.is_empty()) {
+        (Verdict::Holds, true) | (Verdict::Violated(_), false) => None,
+        (verdict, _) => Some(format!("the verdict is {}, but {:?} break", verdict.word(), found.broken)),
+    }
+}
+
+/// In what the engine differs from the naive checker, however it is tuned.
+fn disagreement(model: &Model) -> Option<String> {
+    let found = search(model, STATES_MAX)?;
+    for (tuning, classes) in
+        [(WIDE, Classes::Observations), (TIGHT, Classes::Observations), (CLOSE, Classes::States)]
+    {
+        let report = local(model, Search { tuning, classes, ..Search::default() });
+        if let Some(differs) = differs(&found, &report) {
+            return Some(format!("closure of {}, {classes:?}: {differs}", tuning.closure_max));
+        }
+        if let Some((closure, precision)) = closure_of(model, tuning) {
+            let missing =
+                found.local_states.iter().zip(&closure).find(|(seen, known)| !seen.is_subset(known));
+            if let Some((seen, known)) = missing {
+                let lost: Vec<&Value> = seen.difference(known).collect();
+                return Some(format!("a closure with precision {precision} lacks {lost:?}"));
+            }
+        }
+    }
+    let bounded = local(model, Search { local_events_max: Some(2), tuning: WIDE, ..Search::default() });
+    match &bounded.verdict {
+        Verdict::HoldsWithin(_) => None,
+        _ => differs(&found, &bounded).map(|differs| format!("few local events: {differs}")),
+    }
+}
+
+fn fail_if_any(disagreeing: &[(u64, String)]) {
+    let first: Vec<String> =
+        disagreeing.iter().take(5).map(|(seed, line)| format!("seed {seed}: {line}")).collect();
+    assert!(disagreeing.is_empty(), "{} protocols disagree:\n{}", disagreeing.len(), first.join("\n"));
+}
+
+#[test]
+fn random_protocols() {
+    let results = for_each_seed(seeds(), |seed| disagreement(&RandomProtocol::new(seed).model()));
+    let disagreeing: Vec<(u64, String)> =
+        results.into_iter().filter_map(|(seed, differs)| Some((seed, differs?))).collect();
+    fail_if_any(&disagreeing);
+}
+
+#[test]
+fn random_protocols_in_random_worlds() {
+    let results = for_each_seed(seeds(), |seed| {
+        let model = RandomProtocol::for_worlds(seed).model();
+        let world = random_world(seed, &model);
+        disagreement(&model.in_world(world).ok()?)
+    });
+    let disagreeing: Vec<(u64, String)> =
+        results.into_iter().filter_map(|(seed, differs)| Some((seed, differs?))).collect();
+    fail_if_any(&disagreeing);
+}
+
+/// Pairs of local states of two processes that the closure allows, at most so many.
+fn pairs(closure: &[Vec<Value>], most: usize) -> Vec<Vec<(ProcessId, Value)>> {
+    let mut pairs = Vec::new();
+    for (at, states) in closure.iter().enumerate() {
+        for (other, others) in closure.iter().enumerate().skip(at + 1) {
+            for state in states {
+                let pair = |second: &Value| {
+                    vec![(ProcessId::new(at), state.clone()), (ProcessId::new(other), second.clone())]
+                };
+                pairs.extend(others.iter().map(pair));
+            }
+        }
+    }
+    let stride = pairs.len().div_ceil(most).max(1);
+    pairs.into_iter().step_by(stride).collect()
+}
+
+#[derive(Default)]
+struct Asked {
+    reachable: usize,
+    spurious: usize,
+    wrong: Option<String>,
+}
+
+/// Asks of pairs of local states whether they can be at once.
+fn ask_pairs(protocol: &RandomProtocol, tuning: Tuning) -> Option<Asked> {
+    let bare = protocol.without_properties();
+    let model = bare.model();
+    let found = search(&model, STATES_MAX).filter(|found| !found.broken.contains_key(NO_PANIC))?;
+    let (closure, _) = closure_of(&model, WIDE)?;
+    let sorted = |states: &std::collections::HashSet<Value>| {
+        let mut states: Vec<Value> = states.iter().cloned().collect();
+        states.sort_by(Value::content_order);
+        states
+    };
+    let closure: Vec<Vec<Value>> = closure.iter().map(sorted).collect();
+    let mut asked = Asked::default();
+    for pair in pairs(&closure, 6) {
+        let together =
+            |states: &Vec<Value>| pair.iter().all(|(process, state)| states[process.index()] == *state);
+        let reachable = found.system_states.iter().any(together);
+        let model = bare.model().asking(Property::never(pair.clone()));
+        let report = local(&model, Search { tuning, ..Search::default() });
+        match (&report.verdict, reachable) {
+            (Verdict::Violated(_), true) => asked.reachable += 1,
+            (Verdict::Holds, false) => asked.spurious += 1,
+            (verdict, _) => {
+                let word = verdict.word();
+                asked.wrong = Some(format!("{pair:?}: {word}, but reachable is {reachable}"));
+            }
+        }
+    }
+    Some(asked)
+}
+
+#[test]
+fn every_candidate_is_decided_as_the_naive_checker_does() {
+    let results = for_each_seed(seeds(), |seed| ask_pairs(&RandomProtocol::new(seed), WIDE));
+    let mut total = Asked::default();
+    let mut wrong = Vec::new();
+    for (seed, asked) in results {
+        let Some(asked) = asked else { continue };
+        total.reachable += asked.reachable;
+        total.spurious += asked.spurious;
+        wrong.extend(asked.wrong.map(|line| (seed, line)));
+    }
+    println!("{} pairs are reached, {} only seem to be", total.reachable, total.spurious);
+    fail_if_any(&wrong);
+    assert!(total.reachable > 2_000 && total.spurious > 500, "the pairs tell both ways");
+}
+
+/// Starts along a run to a pair of local states, and asks from there for that pair and for others. Says how often it
+/// asked, or what was answered wrongly.
+fn ask_from_snapshots(protocol: &RandomProtocol) -> Option<Result<usize, String>> {
+    let bare = protocol.without_properties();
+    let found = search(&bare.model(), STATES_MAX).filter(|found| !found.broken.contains_key(NO_PANIC))?;
+    let last = found.locals.last()?;
+    let far: Vec<(ProcessId, Value)> =
+        last.iter().enumerate().map(|(at, state)| (ProcessId::new(at), state.clone())).collect();
+    let reached = local(&bare.model().asking(Property::never(far.clone())), Search::default());
+    let steps = reached.verdict.violation()?.trace.steps.clone();
+    let mut asked = 0;
+    for taken in [0, steps.len() / 2, steps.len()] {
+        let from = |together: &[(ProcessId, Value)]| {
+            let model = bare.model().after(&steps[..taken]).expect("the run is one of the protocol");
+            model.asking(Property::never(together.to_vec()))
+        };
+        let model = from(&far);
+        let report = local(&model, Search { tuning: WIDE, ..Search::default() });
+        let Some(violation) = report.verdict.violation() else {
+            return Some(Err(format!("after {taken} steps of {}: {}", steps.len(), report.verdict.word())));
+        };
+        if violation.trace.steps[..taken] != steps[..taken] {
+            return Some(Err(
+                "the story of a violation does not begin with what led to its start".to_string()
+            ));
+        }
+        // What the others answer, explore without any reduction answers too.
+        for other in found.locals.iter().step_by(found.locals.len().div_ceil(4)) {
+            let pair = [(ProcessId::new(0), other[0].clone()), (ProcessId::new(1), other[1].clone())];
+            let model = from(&pair);
+            let plain = check(&model, &Search { threads: 1, ..Search::default() }, &mut ());
+            let reductions = Reductions::strongest(&model).0;
+            let reduced = check(&model, &Search { threads: 1, reductions, ..Search::default() }, &mut ());
+            let local = local(&model, Search { tuning: CLOSE, ..Search::default() });
+            asked += 1;
+            let words = [plain, reduced, local].map(|report| report.verdict.word());
+            if words.iter().any(|word| *word != words[0]) {
+                return Some(Err(format!("after {taken} steps, of {pair:?} they say {words:?}")));
+            }
+        }
+    }
+    Some(Ok(asked))
+}
+
+#[test]
+fn from_a_snapshot_a_run_goes_on_as_it_could() {
+    let results = for_each_seed(0..600, |seed| ask_from_snapshots(&RandomProtocol::new(seed)));
+    let wrong: Vec<(u64, String)> =
+        results.iter().filter_map(|(seed, asked)| Some((*seed, asked.clone()?.err()?))).collect();
+    fail_if_any(&wrong);
+    let asked: usize = results.into_iter().filter_map(|(_, asked)| asked?.ok()).sum();
+    assert!(asked > 2_000, "asked {asked} times");
+}
+
+#[test]
+fn mistakes_are_noticed() {
+    let noticed = |mutant, seeds| {
+        let tuning = Tuning { mutant: Some(mutant), ..WIDE };
+        let wrong = for_each_seed(seeds, |seed| {
+            ask_pairs(&RandomProtocol::new(seed), tuning).is_some_and(|asked| asked.wrong.is_some())
+        });
+        wrong.iter().filter(|(_, wrong)| *wrong).count()
+    };
+    assert!(noticed(Mutant::NoAncestors, 0..100) > 10, "processes must go a way to where things go wrong");
+    assert!(noticed(Mutant::ConsumedOnce, 0..1_000) > 0, "messages are sent twice");
+    let model = counting(&[Word::Tick(1), Word::Tick(1)], false, false, 2);
+    let tuning = Tuning { mutant: Some(Mutant::ConsumedOnce), ..WIDE };
+    assert_eq!(local(&model, Search { tuning, ..Search::default() }).verdict.word(), "holds");
+}
+
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+enum Word {
+    Tick(u8),
+    Reset,
+    Done,
+}
+
+/// Says its words one after the other; after each it waits for an answer, if it is asked to. In the end it begins again,
+/// if it is asked to.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+struct Teller {
+    words: Vec<Word>,
+    next: usize,
+    waiting: bool,
+    waits: bool,
+    repeats: bool,
+}
+
+/// Counts ticks, and answers.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+struct Counter {
+    count: u32,
+    answers: bool,
+}
+
+const TELLER: RoleName = RoleName::new("teller");
+const COUNTER: RoleName = RoleName::new("counter");
+
+impl Role for Teller {
+    type Message = Word;
+
+    fn transitions(&self, t: &mut Transitions<Self>) {
+        t.internal("tell").when(|s| !s.waiting && s.next < s.words.len()).run(Self::tell);
+        t.message("done").of(|_, word| *word == Word::Done).run(Self::done);
+    }
+}
+
+impl Teller {
+    fn tell(&mut self, out: &mut Outbox<Word>) {
+        out.send_all(COUNTER, self.words[self.next].clone());
+        self.waiting = self.waits;
+        self.next += 1;
+        if self.repeats {
+            self.next %= self.words.len();
+        }
+    }
+
+    fn done(&mut self, _: Received<'_, Word>, _: &mut Outbox<Word>) {
+        self.waiting = false;
+    }
+}
+
+impl Role for Counter {
+    type Message = Word;
+
+    fn transitions(&self, t: &mut Transitions<Self>) {
+        t.message("count").of(|_, word| matches!(word, Word::Tick(_))).run(Self::tick);
+        t.message("reset").of(|_, word| *word == Word::Reset).run(Self::reset);
+    }
+}
+
+impl Counter {
+    fn tick(&mut self, tick: Received<'_, Word>, out: &mut Outbox<Word>) {
+        self.count += 1;
+        if self.answers {
+            out.send(tick.from, Word::Done);
+        }
+    }
+
+    fn reset(&mut self, reset: Received<'_, Word>, out: &mut Outbox<Word>) {
+        self.count = 0;
+        if self.answers {
+            out.send(reset.from, Word::Done);
+        }
+    }
+}
+
+/// A counter that hears these words; it must not count to `limit`.
+fn counting(words: &[Word], waits: bool, repeats: bool, limit: u32) -> Model {
+    let words = words.to_vec();
+    let system = System::new()
+        .role(TELLER, 1, |_| Teller { words: words.clone(), next: 0, waiting: false, waits, repeats })
+        .role(COUNTER, 1, |_| Counter { count: 0, answers: waits })
+        .invariant("few", observe(|c: &Counter| c.count), move |counts| {
+            counts.iter().all(|count| *count < limit)
+        });
+    system.build().expect("a valid system")
+}
+
+fn word(model: &Model) -> &'static str {
+    local(model, Search { tuning: WIDE, ..Search::default() }).verdict.word()
+}
+
+#[test]
+fn a_counter_is_followed_as_closely_as_it_takes() {
+    let (one, two) = (vec![Word::Tick(1), Word::Tick(1)], vec![Word::Tick(1), Word::Tick(2)]);
+    let precision =
+        |words: &[Word]| closure_of(&counting(words, false, false, 9), WIDE).map(|(_, precision)| precision);
+    // A message that is sent twice is counted for ever, until it is known to be consumed twice on all ways.
+    assert_eq!(precision(&one), Some(1));
+    // Of two messages, either may have been the first: what was consumed on all ways is nothing.
+    assert_eq!(precision(&two), Some(2));
+    for words in [one, two] {
+        assert_eq!(word(&counting(&words, false, false, 3)), "holds");
+        assert_eq!(word(&counting(&words, false, false, 2)), "violated");
+    }
+}
+
+#[test]
+fn a_closure_that_goes_on_for_ever_is_said_and_the_answer_is_right() {
+    let words = [Word::Tick(1), Word::Reset];
+    let model = counting(&words, true, true, 2);
+    assert!(closure_of(&model, WIDE).is_none(), "ticks come again and again");
+    let report = local(&model, Search { tuning: WIDE, ..Search::default() });
+    assert_eq!(report.verdict.word(), "holds");
+    let said = report.local.and_then(|local| local.reservation).unwrap_or_default();
+    assert!(said.contains("goes on and on at counter"), "{said}");
+    assert_eq!(word(&counting(&words, true, true, 1)), "violated");
+}
+
+#[test]
+fn few_local_events_are_covered_and_said() {
+    let words = [Word::Tick(1), Word::Tick(1), Word::Tick(1)];
+    let within = |events, limit| {
+        let model = counting(&words, false, false, limit);
+        local(&model, Search { tuning: WIDE, local_events_max: Some(events), ..Search::default() })
+            .verdict
+            .word()
+    };
+    assert_eq!((within(2, 3), within(2, 2)), ("holds within", "violated"));
+    assert_eq!((within(9, 4), within(9, 3)), ("holds", "violated"));
+}
