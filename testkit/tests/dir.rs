@@ -7,7 +7,7 @@ use quorate::engine::{Mutant, Search, Tuning};
 use quorate::protocol::Model;
 use quorate::verdict::{Replay, Report, Verdict};
 use quorate::world::{Channel, World};
-use quorate_testkit::corpus::{STATES_MAX, for_each_seed, one_seed};
+use quorate_testkit::corpus::{self, STATES_MAX, for_each_seed, one_seed};
 use quorate_testkit::maximal_runs::{self, Runs};
 use quorate_testkit::naive::{Findings, search};
 use quorate_testkit::random::RandomProtocol;
@@ -138,7 +138,8 @@ fn compare(seed: u64, channel: Channel) -> Option<Compared> {
 #[track_caller]
 #[expect(clippy::print_stdout, reason = "a test may say what it has seen")]
 fn compare_all(channel: Channel, seeds: std::ops::Range<u64>, wanted: usize) {
-    let results = for_each_seed(seeds, |seed| compare(seed, channel));
+    let others = std::env::var_os("QUORATE_SEEDS").is_some();
+    let results = for_each_seed(if others { corpus::seeds() } else { seeds }, |seed| compare(seed, channel));
     let compared: Vec<(u64, &Compared)> =
         results.iter().filter_map(|(seed, compared)| Some((*seed, compared.as_ref()?))).collect();
     let with = |has: fn(&Compared) -> bool| compared.iter().filter(|(_, compared)| has(compared)).count();
@@ -155,6 +156,9 @@ fn compare_all(channel: Channel, seeds: std::ops::Range<u64>, wanted: usize) {
         .collect();
     let first: Vec<&str> = different.iter().take(8).map(String::as_str).collect();
     assert!(different.is_empty(), "{} protocols differ:\n{}", different.len(), first.join("\n"));
+    if others {
+        return;
+    }
     assert!(compared.len() >= wanted, "only {} protocols were compared", compared.len());
     assert!(groups > 2 * wanted, "only {groups} groupings were compared");
     assert!(violated > wanted / 10 && runs > wanted / 2 && reduced > wanted / 20, "they test too little");
@@ -199,6 +203,19 @@ fn one_seed_in_detail() {
     }
 }
 
+/// A restart is a step that nobody sees.
+#[test]
+fn restarts_are_counted_too() {
+    for restarts in [1, 2] {
+        let world = World { restarts: vec![("node".to_string(), restarts)], ..World::default() };
+        let model = zoo("pam", &[("nodes", "2"), ("ballots", "1")]).in_world(world).unwrap();
+        let report = dir(&model, &Search::default(), &mut ());
+        report.assert_holds();
+        let counted = report.interfaces.unwrap().global_traces.map(Runs::Count);
+        assert_eq!(counted, Some(maximal_runs::count(&model, 2_000_000)), "{restarts} restarts");
+    }
+}
+
 /// The zoo, as far as it is small and asks nothing of histories.
 #[test]
 fn the_zoo_has_as_many_runs_as_the_enumerator_finds() {
@@ -212,6 +229,9 @@ fn the_zoo_has_as_many_runs_as_the_enumerator_finds() {
         ("byzantine-generals", vec![]),
         ("pam", vec![("nodes", "2"), ("ballots", "2")]),
         ("tree", vec![]),
+        ("chord", vec![("nodes", "2")]),
+        ("chord", vec![]),
+        ("pastry", vec![("nodes", "2")]),
     ] {
         let model = zoo(name, &given);
         let report = dir(&model, &Search::default(), &mut ());

@@ -5,10 +5,12 @@ use quorate::Protocol;
 
 mod accumulator;
 mod byzantine_generals;
+mod chord;
 mod dining_philosophers;
 mod echo_multicast;
 mod one_paxos;
 mod pam;
+mod pastry;
 mod paxos;
 mod paxos_node;
 mod rand_tree;
@@ -28,6 +30,8 @@ pub fn protocols() -> Vec<Protocol> {
         regular_storage::protocol(),
         byzantine_generals::protocol(),
         pam::protocol(),
+        chord::protocol(),
+        pastry::protocol(),
         paxos_node::protocol(),
         one_paxos::protocol(),
         rand_tree::protocol(),

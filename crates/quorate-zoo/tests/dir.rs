@@ -4,7 +4,7 @@
 use std::time::{Duration, Instant};
 
 use quorate::engine::dir::{Components, Interfaces, dir, dir_in_components};
-use quorate::engine::{Engine, Search, Watch};
+use quorate::engine::{Engine, Search, Watch, explore};
 use quorate::protocol::Model;
 use quorate::verdict::{Coverage, Replay, Stopped, Verdict};
 use quorate::world::{Channel, World};
@@ -49,6 +49,22 @@ fn paxos_has_the_known_numbers_of_runs() {
     check("paxos", &[("stale", "keep")], 88, 312, 1_800);
     check("paxos", &[], 202, 1_401, 8_568);
     check("paxos", &[("stale", "keep"), ("transitions", "single")], 1_366, 312, 167_040);
+}
+
+#[test]
+fn joins_have_these_states_and_runs() {
+    for (name, nodes, states) in
+        [("chord", "2", 27), ("chord", "3", 274), ("pastry", "2", 34), ("pastry", "3", 25_103)]
+    {
+        let protocol = protocol(name);
+        let model = protocol.instance(&protocol.arguments([("nodes", nodes)], None).unwrap()).unwrap();
+        let report = explore(&model, &Search::default(), &mut ());
+        report.assert_holds();
+        assert_eq!(report.coverage.states, states, "{name} with {nodes} nodes");
+    }
+    check("chord", &[("nodes", "2")], 13, 3, 10);
+    check("chord", &[], 520, 76, 510);
+    check("pastry", &[("nodes", "2")], 18, 20, 31);
 }
 
 /// One component for each philosopher with the fork on the left; the runs are the same.

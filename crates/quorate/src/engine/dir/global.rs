@@ -17,11 +17,12 @@
 //! Held by: testkit/tests/dir.rs (as many runs as an enumerator of runs finds), quorate-zoo/tests/dir.rs.
 
 use std::collections::{HashMap, HashSet};
+use std::sync::Arc;
 
 use super::Halt;
 use super::checker::{Embedded, MessageId};
 use super::events::{Event, EventId, Events, InterfaceMessage, Skeleton, What, for_each_closed_set};
-use super::local::{Label, Locals, NodeId, Panic};
+use super::local::{Label, Locals, NodeId, Panic, Table};
 use super::meter::Meter;
 use crate::engine::Mutant;
 
@@ -41,6 +42,13 @@ pub(super) struct OnOffer {
     pub(super) contents: Vec<MessageId>,
     messages: Vec<(MessageId, InterfaceMessage)>,
     in_order: bool,
+}
+
+/// Where a component is in a skeleton, what is on offer to it, and what it can do.
+struct Situation {
+    standing: Standing,
+    offer: OnOffer,
+    table: Arc<Table>,
 }
 
 /// A panic that can happen after a skeleton.
@@ -156,7 +164,8 @@ impl<E: Embedded> Global<E> {
     fn complete(&mut self, mut skeleton: Skeleton, meter: &mut Meter<'_>) -> Result<Skeleton, Halt> {
         let (mut component, mut still) = (0, 0);
         while still < self.components() {
-            if let Some(next) = self.next_events(&skeleton, component, meter)?.first() {
+            let situation = self.situation(&skeleton, component, meter)?;
+            if let Some(next) = self.next_events(component, &situation).first() {
                 insert(&mut skeleton, *next);
                 still = 0;
             } else {
@@ -178,7 +187,8 @@ impl<E: Embedded> Global<E> {
         meter: &mut Meter<'_>,
     ) -> Result<Vec<Skeleton>, Halt> {
         let prefix = self.events.max_prefix(skeleton, component, kept);
-        let mut next = self.next_events(&prefix, component, meter)?;
+        let situation = self.situation(&prefix, component, meter)?;
+        let mut next = self.next_events(component, &situation);
         if self.mutant == Some(Mutant::NoReceptions) {
             let own = self.events.of(skeleton, component);
             let mut after = own.into_iter().filter(|event| kept.binary_search(event).is_err());
@@ -186,7 +196,7 @@ impl<E: Embedded> Global<E> {
             next.retain(|event| self.sent(*event) != follows);
         }
         if self.mutant != Some(Mutant::NoRests) {
-            next.extend(self.next_rests(&prefix, component, meter)?);
+            next.extend(self.next_rests(component, &situation));
         }
         next.retain(|event| skeleton.binary_search(event).is_err());
         let branch = |event| {
@@ -232,12 +242,9 @@ impl<E: Embedded> Global<E> {
     pub(super) fn on_offer(&self, skeleton: &[EventId], component: usize) -> OnOffer {
         let checker = &self.locals.checker;
         let inside = |process| checker.components().of(process) == component;
-        let received: HashSet<InterfaceMessage> = self
-            .events
-            .of(skeleton, component)
-            .into_iter()
-            .flat_map(|event| self.events.get(event).received.iter().copied())
-            .collect();
+        let events = skeleton.iter().map(|event| self.events.get(*event));
+        let own = events.filter(|event| event.component == component);
+        let received: Vec<InterfaceMessage> = own.flat_map(|event| event.received.iter().copied()).collect();
         let mut offer = OnOffer { in_order: self.in_order, ..OnOffer::default() };
         for &event in skeleton {
             let What::Interface(label) = self.events.get(event).what else { continue };
@@ -253,20 +260,28 @@ impl<E: Embedded> Global<E> {
         offer
     }
 
-    /// The interface events of a component that can come next.
-    fn next_events(
+    /// Where a component is in a skeleton and what it can do there; a panic that can come next ends the search.
+    fn situation(
         &mut self,
         skeleton: &Skeleton,
         component: usize,
         meter: &mut Meter<'_>,
-    ) -> Result<Vec<EventId>, Halt> {
+    ) -> Result<Situation, Halt> {
         let standing = self.standing(skeleton, component, meter)?;
         let offer = self.on_offer(skeleton, component);
         let table = self.locals.table(standing.node, &offer.contents, meter)?;
-        if let Some(panic) = table.panics.first().cloned() {
-            let skeleton = skeleton.clone();
-            return Err(Halt::Panicking(Box::new(Panicking { skeleton, component, panic })));
+        match table.panics.first().cloned() {
+            Some(panic) => {
+                let skeleton = skeleton.clone();
+                Err(Halt::Panicking(Box::new(Panicking { skeleton, component, panic })))
+            }
+            None => Ok(Situation { standing, offer, table }),
         }
+    }
+
+    /// The interface events of a component that can come next.
+    fn next_events(&mut self, component: usize, situation: &Situation) -> Vec<EventId> {
+        let Situation { standing, offer, table } = situation;
         let mut next = Vec::new();
         for &branch in &table.branches {
             let Label { member, clock, received, .. } = self.locals.label(branch).clone();
@@ -281,7 +296,7 @@ impl<E: Embedded> Global<E> {
                 next.push(self.number_event(event));
             }
         }
-        Ok(next)
+        next
     }
 
     /// The number of an event.
@@ -302,15 +317,8 @@ impl<E: Embedded> Global<E> {
     }
 
     /// The rests of a component that can come next.
-    fn next_rests(
-        &mut self,
-        skeleton: &Skeleton,
-        component: usize,
-        meter: &mut Meter<'_>,
-    ) -> Result<Vec<EventId>, Halt> {
-        let standing = self.standing(skeleton, component, meter)?;
-        let offer = self.on_offer(skeleton, component);
-        let table = self.locals.table(standing.node, &offer.contents, meter)?;
+    fn next_rests(&mut self, component: usize, situation: &Situation) -> Vec<EventId> {
+        let Situation { standing, offer, table } = situation;
         let before: Vec<EventId> =
             standing.events.iter().filter_map(|events| events.last().copied()).collect();
         let mut next = Vec::new();
@@ -321,7 +329,7 @@ impl<E: Embedded> Global<E> {
                 next.push(self.number_event(Event { component, what, before, rest, received }));
             }
         }
-        Ok(next)
+        next
     }
 
     /// In how many ways messages with these contents can be taken from what is on offer.

@@ -63,6 +63,10 @@ struct Answer {
     choices: Vec<usize>,
 }
 
+/// How many answers are compared once more at the end.
+const LATE_MAX: usize = 256;
+
+/// A transition in a local state, with the messages that it consumes.
 type Occasion = (ProcessId, LocalId, usize, Vec<MessageId>);
 /// A step in the history of a group: who, its step before, which, how, and what it consumed.
 type Past = (ProcessId, HistoryId, StepKind, usize, Vec<usize>, Vec<(MessageId, HistoryId, usize)>);
@@ -78,6 +82,8 @@ pub struct Handlers<'m> {
     answers: HashMap<Occasion, Arc<[Answer]>>,
     histories: HashMap<Past, HistoryId>,
     impure: Option<String>,
+    /// The first answers, to be compared once more at the end.
+    late: Vec<(Occasion, Vec<Result<Outcome, Panicked>>)>,
     /// Runs of handlers.
     pub handler_calls: u64,
     /// Distinct local steps.
@@ -97,6 +103,7 @@ impl<'m> Handlers<'m> {
             answers: HashMap::new(),
             histories: HashMap::new(),
             impure: None,
+            late: Vec::new(),
             handler_calls: 0,
             local_steps: 0,
         }
@@ -187,15 +194,9 @@ impl<'m> Handlers<'m> {
         }
         let outcomes = self.ask(process, local, transition, bag);
         self.handler_calls += outcomes.len() as u64;
-        if outcomes != self.ask(process, local, transition, bag) {
-            let process = self.model.process(process);
-            self.impure.get_or_insert_with(|| {
-                format!(
-                    "handler '{}' of {} is not a function of its inputs: it answers differently when it is asked twice",
-                    process.transitions()[transition].name(),
-                    process.name()
-                )
-            });
+        self.ask_again(&occasion, &outcomes);
+        if self.late.len() < LATE_MAX {
+            self.late.push((occasion.clone(), outcomes.clone()));
         }
         let mut answers = Vec::new();
         for outcome in outcomes {
@@ -216,6 +217,28 @@ impl<'m> Handlers<'m> {
         let answers: Arc<[Answer]> = answers.into();
         self.answers.insert(occasion, Arc::clone(&answers));
         answers
+    }
+
+    /// The search has ended: asks some handlers once more, for those that look at a clock.
+    pub fn conclude(&mut self) {
+        for (occasion, outcomes) in std::mem::take(&mut self.late) {
+            self.ask_again(&occasion, &outcomes);
+        }
+    }
+
+    /// Answers are remembered, so they must not depend on anything else.
+    fn ask_again(&mut self, occasion: &Occasion, outcomes: &[Result<Outcome, Panicked>]) {
+        let (process, local, transition, bag) = occasion;
+        if self.ask(*process, *local, *transition, bag) != outcomes {
+            let process = self.model.process(*process);
+            self.impure.get_or_insert_with(|| {
+                format!(
+                    "handler '{}' of {} is not a function of its inputs: it answers differently when it is asked twice",
+                    process.transitions()[*transition].name(),
+                    process.name()
+                )
+            });
+        }
     }
 
     fn ask(

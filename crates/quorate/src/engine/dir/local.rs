@@ -28,6 +28,9 @@ use crate::protocol::ProcessId;
 pub(super) type LabelId = u32;
 pub(super) type NodeId = usize;
 
+/// About what a table takes besides what it lists.
+const TABLE_BYTES: u64 = 256;
+
 /// What others see of a step, or, of a process by itself, of all its steps since it last sent something: a step that
 /// only receives is seen by nobody, and when it happened makes no difference.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
@@ -99,6 +102,8 @@ struct Node<P> {
     places: Vec<Place<P>>,
     numbers: HashMap<(P, Vec<MessageId>), usize>,
     tables: HashMap<Vec<MessageId>, Arc<Table>>,
+    /// The nodes after one more interface event, as far as they were asked for.
+    children: HashMap<LabelId, NodeId>,
 }
 
 /// The local explorers of all components.
@@ -113,6 +118,8 @@ pub(super) struct Locals<E: Embedded> {
     pub(super) places: u64,
     /// How many steps were taken from them.
     pub(super) steps: u64,
+    /// About how many bytes the tables take.
+    table_bytes: u64,
 }
 
 impl<E: Embedded> Locals<E> {
@@ -126,7 +133,17 @@ impl<E: Embedded> Locals<E> {
             nodes.push(Node::new(key, vec![(checker.reset(component), 1, Cause::Start)]));
         }
         let (labels, label_numbers) = (Vec::new(), HashMap::new());
-        Locals { checker, in_order, nodes, numbers, labels, label_numbers, places: 0, steps: 0 }
+        Locals {
+            checker,
+            in_order,
+            nodes,
+            numbers,
+            labels,
+            label_numbers,
+            places: 0,
+            steps: 0,
+            table_bytes: 0,
+        }
     }
 
     /// The node of a component that has done nothing yet.
@@ -195,6 +212,9 @@ impl<E: Embedded> Locals<E> {
         label: LabelId,
         meter: &mut Meter<'_>,
     ) -> Result<NodeId, Halt> {
+        if let Some(known) = self.nodes[node].children.get(&label) {
+            return Ok(*known);
+        }
         let mut key = self.nodes[node].key.clone();
         let Label { member, received, .. } = self.label(label);
         let (member, received) = (*member, received.clone());
@@ -203,7 +223,9 @@ impl<E: Embedded> Locals<E> {
             // The event is possible with what it receives on offer, so its node is found when that is asked for.
             self.table(node, &received, meter)?;
         }
-        Ok(self.numbers[&key])
+        let child = self.numbers[&key];
+        self.nodes[node].children.insert(label, child);
+        Ok(child)
     }
 
     /// The node of a component that rests at a place of a node.
@@ -259,7 +281,7 @@ impl<E: Embedded> Locals<E> {
         while expanded < found.table.places.len() {
             self.expand(node, offers, expanded, &mut found);
             expanded += 1;
-            meter.tick(self.places, self.steps)?;
+            meter.tick(self.places, self.steps, self.table_bytes)?;
         }
         found.table.endless = !self.count_traces(node, &found);
         found.table.rests = self.rests(node, &found);
@@ -274,6 +296,8 @@ impl<E: Embedded> Locals<E> {
             }
         }
         let table = Arc::new(found.table);
+        let entries = offers.len() + table.places.len() + table.quiescent.len() + table.branches.len();
+        self.table_bytes += 8 * entries as u64 + TABLE_BYTES;
         self.nodes[node].tables.insert(offers.to_vec(), Arc::clone(&table));
         match self.checker.unreliable() {
             Some(stopped) => Err(Halt::Stopped(stopped)),
@@ -440,6 +464,7 @@ impl<P> Found<P> {
 
 impl<P> Node<P> {
     fn new(key: Key, seeds: Vec<Seed<P>>) -> Self {
-        Node { key, seeds, places: Vec::new(), numbers: HashMap::new(), tables: HashMap::new() }
+        let (numbers, tables, children) = (HashMap::new(), HashMap::new(), HashMap::new());
+        Node { key, seeds, places: Vec::new(), numbers, tables, children }
     }
 }

@@ -7,7 +7,7 @@ use crate::verdict::{Coverage, Stopped};
 /// How many small things are done before the watch is told.
 const TICKS: u32 = 32;
 
-/// About what a place of a component takes, with the step that leads to it and its part of the tables.
+/// About what a place of a component takes, with the step that leads to it.
 const PLACE_BYTES: u64 = 1024;
 
 /// Counts what is done and stops when it is too much.
@@ -27,10 +27,11 @@ impl<'w> Meter<'w> {
         Meter { watch, states_max, bytes_max, ticks: 0, other_bytes: 0, coverage: Coverage::default() }
     }
 
-    /// Something small was done; so many places were seen, and so many steps taken from them.
-    pub(super) fn tick(&mut self, places: u64, steps: u64) -> Result<(), Halt> {
+    /// Something small was done: so many places were seen, so many steps taken from them, and tables of so many bytes
+    /// made of them.
+    pub(super) fn tick(&mut self, places: u64, steps: u64, table_bytes: u64) -> Result<(), Halt> {
         (self.coverage.states, self.coverage.transitions) = (places, steps);
-        self.coverage.bytes = places * PLACE_BYTES + self.other_bytes;
+        self.coverage.bytes = places * PLACE_BYTES + table_bytes + self.other_bytes;
         self.pass()
     }
 

@@ -109,6 +109,11 @@ pub fn dir_in_components(
     let explored = global
         .explore(&mut meter, &mut |global, skeleton, meter| judge.look_at(global, skeleton, meter))
         .map(|()| judge.local_traces(&global));
+    global.locals.checker.conclude();
+    let explored = match global.locals.checker.unreliable() {
+        Some(stopped) => Err(Halt::Stopped(stopped)),
+        None => explored,
+    };
     let (verdict, local_traces) = match explored {
         Ok(traces) => (Verdict::Holds, Some(traces)),
         Err(Halt::Stopped(stopped)) => (Verdict::Unknown(stopped), None),

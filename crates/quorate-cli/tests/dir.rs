@@ -1,0 +1,53 @@
+//! `--engine dir` on the command line: its figures are in the answer, its violations can be replayed, and what it does
+//! not do is told in one line.
+
+mod program;
+
+use program::{run, run_with_input};
+
+#[test]
+fn the_answer_has_the_figures_of_components() {
+    let ran = run(&["check", "accumulator", "--engine", "dir", "--json"]);
+    let answer = ran.json();
+    assert_eq!((ran.code, &answer["engine"], &answer["verdict"]), (0, &"dir".into(), &"holds".into()));
+    let figures = ["local_traces", "global_skeletons", "global_traces"].map(|name| answer[name].as_u64());
+    assert_eq!(figures, [Some(14), Some(2), Some(18)]);
+    let explored = run(&["check", "accumulator", "--json"]).json();
+    assert!(explored.get("local_traces").is_none() && explored.get("global_traces").is_none());
+    let page = run(&["check", "accumulator", "--engine", "dir"]).stdout;
+    assert!(
+        page.contains("  local traces           14") && page.contains("  global traces          18"),
+        "{page}"
+    );
+}
+
+#[test]
+fn a_violation_can_be_replayed() {
+    let found = run(&["check", "paxos", "--bug", "always-accept", "--engine", "dir", "--json"]);
+    assert_eq!((found.code, &found.json()["property"]), (1, &"agreement".into()));
+    let again = run_with_input(&["replay", "-", "--json"], found.stdout.as_bytes());
+    assert_eq!((again.code, &again.json()["property"]), (1, &"agreement".into()), "{}", again.stderr);
+}
+
+#[test]
+fn a_limit_ends_in_unknown() {
+    let ran = run(&["check", "paxos", "--engine", "dir", "--states-max", "50", "--json"]);
+    let answer = ran.json();
+    assert_eq!((ran.code, &answer["verdict"]), (2, &"unknown".into()));
+    assert!(answer["global_traces"].is_null() && answer["global_skeletons"].as_u64() > Some(0));
+}
+
+#[test]
+fn what_it_does_not_do_is_told() {
+    for (words, told) in [
+        (
+            &["accumulator", "--channel", "mailbox"][..],
+            "the engine dir knows bag and fifo channels, not mailbox",
+        ),
+        (&["regular-storage"], "'regularity' needs another engine"),
+        (&["accumulator", "--reduce", "none"], "--reduce goes with --engine explore only"),
+        (&["accumulator", "--depth-max", "3"], "--depth-max goes with --engine explore only"),
+    ] {
+        run(&[&["check"], words, &["--engine", "dir"]].concat()).assert_error(64, told);
+    }
+}
