@@ -1,12 +1,13 @@
 //! The comparison of reductions.rs can fail: a reduction without one of the parts that make it right disagrees with the
-//! naive checker, on the same protocols and by the same comparison.
+//! naive checker, on the same protocols and by the same comparison. tests/saturation.rs has a protocol by hand.
 
 use quorate::engine::{Mutant, Search, Tuning};
 use quorate::protocol::Model;
-use quorate::reduce::Reduction;
+use quorate::reduce::{Reduction, Reductions};
 use quorate_testkit::naive::search;
 use quorate_testkit::random::RandomProtocol;
 use quorate_testkit::reductions::{difference, search_with};
+use quorate_testkit::twins::TwinProtocol;
 
 /// On how many protocols a mistake must be noticed.
 const NOTICED_MIN: usize = 3;
@@ -18,6 +19,9 @@ const STATES_MAX: usize = 1_000;
 fn noticed(mutant: Mutant, which: &[Reduction], family: fn(u64) -> [Model; 2], seeds_max: u64) {
     let differs = |seed: &u64| {
         family(*seed).iter().any(|model| {
+            if Reductions::checked(which, model).is_err() {
+                return false;
+            }
             let Some(found) = search(model, STATES_MAX) else { return false };
             let right = search_with(which, model, *seed);
             let tuning = Tuning { mutant: Some(mutant), ..right.tuning };
@@ -30,6 +34,11 @@ fn noticed(mutant: Mutant, which: &[Reduction], family: fn(u64) -> [Model; 2], s
 
 fn plain(seed: u64) -> [Model; 2] {
     let protocol = RandomProtocol::new(seed);
+    [protocol.model(), protocol.without_properties().model()]
+}
+
+fn twins(seed: u64) -> [Model; 2] {
+    let protocol = TwinProtocol::new(seed);
     [protocol.model(), protocol.without_properties().model()]
 }
 
@@ -51,4 +60,10 @@ fn what_goes_on_for_ever_does_not_matter() {
 #[test]
 fn whoever_may_send_does() {
     noticed(Mutant::NoQuiescence, &[Reduction::Stubborn, Reduction::Beliefs], plain, 500);
+}
+
+#[test]
+fn what_was_seen_of_a_twin_is_not_noted_for_the_others() {
+    noticed(Mutant::NoSaturation, &[Reduction::Inert, Reduction::Symmetry], twins, 1_000);
+    noticed(Mutant::NoSaturation, &[Reduction::Inert, Reduction::Stubborn, Reduction::Symmetry], twins, 500);
 }

@@ -1,6 +1,6 @@
 //! Local model checking: local states first, global ones only where these leave a doubt.
 //!
-//! From: Yabandeh and Guerraoui, Local Model Checking (OSDI 2010); ALGORITHMS 5. The local closure contains every local
+//! From: Guerraoui and Yabandeh, Model Checking a Networked System Without the Network (NSDI 2011); ALGORITHMS 5. The local closure contains every local
 //! step of every run. If no combination of its local states violates a property, the property holds, and no global
 //! state was ever looked at. Else each violating combination is a candidate, and a search decides whether a run can
 //! reach it: a search of the same system in which processes stay in local states that lead to the candidate. What it
@@ -15,7 +15,7 @@
 
 use std::sync::Arc;
 
-use super::{Order, Search, Tuning, Watch, explore};
+use super::{Order, Search, Tuning, Watch, explore, in_parallel};
 use crate::kernel::{Candidate, Candidates, Closure, GaveUp, Level, Within};
 use crate::protocol::Model;
 use crate::reduce::Reduction;
@@ -40,7 +40,7 @@ pub fn local(model: &Model, search: &Search, watch: &mut dyn Watch) -> Report {
 /// is none: for tests, which compare it with what there is.
 #[doc(hidden)]
 pub fn closure_of(model: &Model, tuning: Tuning) -> Option<(Within, u8)> {
-    let mut closure = Closure::new(model, tuning);
+    let mut closure = Closure::new(model, tuning, 1);
     closure.close(None, &mut |_| false);
     let precision = closure.levels().max().unwrap_or(Level::Loose) as u8;
     closure.gave_up().is_none().then(|| (closure.everything(), precision))
@@ -59,7 +59,7 @@ struct Run<'r> {
 
 impl Run<'_> {
     fn check(&mut self, watch: &mut dyn Watch) -> Verdict {
-        let mut closure = Closure::new(self.model, self.search.tuning);
+        let mut closure = Closure::new(self.model, self.search.tuning, self.search.threads);
         let bounds: Vec<Option<u32>> = match self.search.local_events_max {
             None => vec![None],
             Some(events_max) => (1..=events_max).map(Some).collect(),
@@ -148,7 +148,8 @@ impl Run<'_> {
 
     /// Decides which candidates are real: first by local states alone, then one by one, then all together.
     fn decide(&mut self, closure: &Closure<'_>, candidates: &Candidates, watch: &mut dyn Watch) -> Verdict {
-        let narrowed = |candidate: &Candidate| closure.within(candidate);
+        let steps = closure.flattened();
+        let narrowed = |candidate: &Candidate| closure.within(candidate, &steps);
         let left: Vec<Within> =
             in_parallel(&candidates.all, self.search.threads, narrowed).into_iter().flatten().collect();
         self.local.refuted_at_once = candidates.all.len() as u64 - left.len() as u64;
@@ -259,20 +260,4 @@ impl Run<'_> {
             ..last.unwrap_or_else(blank)
         }
     }
-}
-
-/// What becomes of each, in their order, on some threads.
-fn in_parallel<T: Sync, U: Send>(of: &[T], threads: usize, what: impl Fn(&T) -> U + Sync) -> Vec<U> {
-    let what = &what;
-    let share = of.len().div_ceil(threads.max(1)).max(1);
-    std::thread::scope(|scope| {
-        let shares = of.chunks(share);
-        let workers: Vec<_> =
-            shares.map(|share| scope.spawn(move || share.iter().map(what).collect::<Vec<U>>())).collect();
-        let join = |worker: std::thread::ScopedJoinHandle<'_, Vec<U>>| match worker.join() {
-            Ok(done) => done,
-            Err(panic) => std::panic::resume_unwind(panic),
-        };
-        workers.into_iter().flat_map(join).collect()
-    })
 }

@@ -10,8 +10,7 @@
 
 use std::collections::{BTreeSet, HashSet};
 
-use super::closure::{Closure, Edge, ProcessClosure};
-use super::mail::MessageId;
+use super::closure::{Closure, Edge, Flattened, ProcessClosure};
 use super::process::INITIAL;
 use crate::engine::Mutant;
 use crate::property::{Moment, Property};
@@ -128,7 +127,7 @@ impl Closure<'_> {
     }
 
     /// For each process, the local states within which a candidate happens if it does; `None` if it does not.
-    pub(crate) fn within(&self, candidate: &Candidate) -> Option<Within> {
+    pub(crate) fn within(&self, candidate: &Candidate, steps: &Flattened) -> Option<Within> {
         let mut alive: Vec<BTreeSet<u32>> = self
             .processes
             .iter()
@@ -136,7 +135,7 @@ impl Closure<'_> {
             .collect();
         loop {
             let before: usize = alive.iter().map(BTreeSet::len).sum();
-            let reached = self.reached_within(&alive);
+            let reached = reached_within(&alive, steps);
             for (at, target) in candidate.targets.iter().enumerate() {
                 alive[at] = match target {
                     None => reached[at].clone(),
@@ -181,31 +180,6 @@ impl Closure<'_> {
         }
         leading
     }
-
-    /// The nodes that are reached if processes stay within these, and consume only what they then send.
-    fn reached_within(&self, alive: &[BTreeSet<u32>]) -> Vec<BTreeSet<u32>> {
-        let mut reached: Vec<BTreeSet<u32>> = alive
-            .iter()
-            .map(|alive| alive.iter().copied().filter(|node| *node == INITIAL).collect())
-            .collect();
-        let mut sent = self.in_flight();
-        let mut grown = true;
-        while std::mem::take(&mut grown) {
-            for (at, process) in self.processes.iter().enumerate() {
-                for edge in &process.edges {
-                    let Some(to) = edge.to.filter(|to| alive[at].contains(to)) else { continue };
-                    let there = |message: &MessageId| sent.contains(message) || self.at_any_time(*message);
-                    if reached[at].contains(&edge.from) && edge.consumed.iter().all(there) {
-                        grown |= reached[at].insert(to);
-                        for message in self.mail.messages_of(edge.sent) {
-                            grown |= sent.insert(*message);
-                        }
-                    }
-                }
-            }
-        }
-        reached
-    }
 }
 
 /// The local states of a process that are interchangeable.
@@ -214,6 +188,28 @@ struct Class {
     /// The first of them.
     state: Value,
     nodes: BTreeSet<u32>,
+}
+
+/// The nodes that are reached if processes stay within these, and consume only what they then send.
+fn reached_within(alive: &[BTreeSet<u32>], steps: &Flattened) -> Vec<BTreeSet<u32>> {
+    let mut reached: Vec<BTreeSet<u32>> =
+        alive.iter().map(|alive| alive.iter().copied().filter(|node| *node == INITIAL).collect()).collect();
+    let mut sent = steps.at_first.clone();
+    let mut grown = true;
+    while std::mem::take(&mut grown) {
+        for (at, steps) in steps.steps.iter().enumerate() {
+            for step in steps {
+                let Some(to) = step.to.filter(|to| alive[at].contains(to)) else { continue };
+                if reached[at].contains(&step.from) && step.consumed.iter().all(|one| sent.contains(one)) {
+                    grown |= reached[at].insert(to);
+                    for message in &step.sent {
+                        grown |= sent.insert(*message);
+                    }
+                }
+            }
+        }
+    }
+    reached
 }
 
 /// The next combination, the last place fastest.

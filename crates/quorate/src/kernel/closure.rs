@@ -1,7 +1,7 @@
 //! The local closure: every local state of a process that could be reached if no message were ever gone, and the steps
 //! between them. It contains every local step of every run, and needs no search over global states.
 //!
-//! From: Yabandeh and Guerraoui, Local Model Checking (OSDI 2010), section 4; ALGORITHMS 5.1. There a message that was
+//! From: Guerraoui and Yabandeh, Model Checking a Networked System Without the Network (NSDI 2011), section 4; ALGORITHMS 5.1. There a message that was
 //! sent once can be received in any local state (level [`Level::Loose`]), which on a finite system may go on for ever:
 //! a counter that counts one message again and again. So precision is raised, process by process, where that happens:
 //! a message is not consumed more often than its sender can send it, on all ways to a local state
@@ -13,16 +13,20 @@
 //! Invariant: when [`Closure::complete`], each local step of each run is an edge.
 //! Held by: testkit/tests/local.rs.
 
-use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
-use std::sync::Arc;
+mod one;
+mod supply;
 
-use super::mail::{Mail, MessageId, SendsId};
-use super::process::{INITIAL, LocalId, LocalStep, Possibility, ProcessGraph, Start};
-use super::purity::Purity;
+use std::collections::{BTreeSet, HashMap, HashSet};
+
+use one::Bounds;
+pub(super) use one::{Edge, ProcessClosure};
+use supply::{Supplies, Supply, sent_at_most};
+
+use super::mail::MessageId;
+use super::process::LocalId;
 use super::table::Interner;
-use super::{NOTHING, Tools};
-use crate::engine::{Mutant, Tuning};
-use crate::protocol::{Model, ProcessId, Trigger, Value};
+use crate::engine::{Mutant, Tuning, in_parallel_mut};
+use crate::protocol::{Envelope, Model, ProcessId};
 use crate::world::Channel;
 
 /// How closely what a process has consumed is followed.
@@ -36,73 +40,13 @@ pub(crate) enum Level {
     Exact,
 }
 
-/// Messages and how many of each, in order.
-type Bag = BTreeMap<MessageId, u32>;
-
-/// A local state as far as the closure tells them apart.
-#[derive(Clone, PartialEq, Eq, Hash, Debug)]
-struct Node {
-    local: LocalId,
-    restarts: u8,
-    /// What was consumed on the way, where that is followed exactly.
-    consumed: Option<Arc<Bag>>,
-}
-
-/// A step between nodes.
-#[derive(Clone, PartialEq, Eq, Hash, Debug)]
-pub(super) struct Edge {
-    pub(super) from: u32,
-    /// Nowhere if it panics.
-    pub(super) to: Option<u32>,
-    pub(super) consumed: Vec<MessageId>,
-    pub(super) sent: SendsId,
-    /// Does it happen by itself, without a message?
-    pub(super) by_itself: bool,
-}
-
-/// What a local state can do with the messages that were tried on it; none were at first.
-#[derive(Default)]
-struct Tried {
-    messages: Option<usize>,
-    possibilities: Vec<Possibility>,
-}
-
-/// What is known of a node.
-#[derive(Default)]
-struct Progress {
-    /// How many of the possibilities of its local state were looked at, and which of these had to wait.
-    seen: usize,
-    waiting: Vec<usize>,
-    restarted: bool,
-    /// What was consumed on all ways to it.
-    least: Bag,
-    /// How few steps by themselves lead to it.
-    events: u32,
-}
-
-/// The closure of one process.
-pub(super) struct ProcessClosure {
-    graph: ProcessGraph,
-    level: Level,
-    nodes: Interner<Node>,
-    pub(super) edges: Vec<Edge>,
-    known: HashSet<Edge>,
-    /// Every message that was ever sent to the process, in the order of discovery.
-    messages: Vec<MessageId>,
-    tried: HashMap<LocalId, Tried>,
-    progress: Vec<Progress>,
-    /// How many of the edges have had their messages delivered.
-    delivered: usize,
-}
-
 /// The closures of all processes.
 pub(crate) struct Closure<'m> {
     model: &'m Model,
-    pub(super) mail: Mail,
-    purity: Purity,
     pub(super) processes: Vec<ProcessClosure>,
-    heard: HashSet<MessageId>,
+    heard: HashSet<(ProcessId, Envelope)>,
     pub(super) tuning: Tuning,
+    threads: usize,
     /// At most so many steps of a process by itself.
     events_max: Option<u32>,
     /// Why the closure is not there, if it is not.
@@ -131,162 +75,11 @@ pub struct ClosureSize {
     pub steps: u64,
 }
 
-impl ProcessClosure {
-    fn new(id: ProcessId, model: &Model, mail: &mut Mail) -> Self {
-        let mut closure = ProcessClosure {
-            graph: ProcessGraph::new(id, Start::of(id, model, mail), model.world().channel),
-            level: Level::Loose,
-            nodes: Interner::default(),
-            edges: Vec::new(),
-            known: HashSet::new(),
-            messages: Vec::new(),
-            tried: HashMap::new(),
-            progress: Vec::new(),
-            delivered: 0,
-        };
-        closure.begin(Level::Loose);
-        closure
-    }
-
-    /// Starts anew. What handlers have answered stays known.
-    fn begin(&mut self, level: Level) {
-        self.level = level;
-        self.nodes = Interner::default();
-        self.edges.clear();
-        self.known.clear();
-        self.messages = self.graph.start().messages().collect::<BTreeSet<MessageId>>().into_iter().collect();
-        self.tried.clear();
-        self.progress.clear();
-        self.delivered = 0;
-        let consumed = (level == Level::Exact).then(Arc::default);
-        let restarts = self.graph.start().past.restarts;
-        self.node(Node { local: INITIAL, restarts, consumed }, Bag::new(), 0);
-    }
-
-    fn node(&mut self, node: Node, least: Bag, events: u32) -> u32 {
-        let number = self.nodes.number(node);
-        if number as usize == self.progress.len() {
-            self.progress.push(Progress { least, events, ..Progress::default() });
-        }
-        number
-    }
-
-    pub(super) fn size(&self) -> usize {
-        self.nodes.len()
-    }
-
-    /// Is there something that it could do by itself, and was left out?
-    fn leaves_out(&self, model: &Model) -> bool {
-        let transitions = model.process(self.graph.id()).transitions();
-        self.progress.iter().enumerate().any(|(node, progress)| {
-            let local = self.nodes.value(u32::try_from(node).unwrap_or(u32::MAX)).local;
-            let by_itself = |possibility: &usize| {
-                let transition = self.tried[&local].possibilities[*possibility].transition;
-                *transitions[transition].trigger() == Trigger::Internal
-            };
-            progress.waiting.iter().any(by_itself)
-        })
-    }
-
-    pub(super) fn local(&self, node: u32) -> LocalId {
-        self.nodes.value(node).local
-    }
-
-    pub(super) fn local_value(&self, node: u32) -> &Value {
-        self.graph.local_value(self.local(node))
-    }
-
-    /// May a node consume this, given how often each message can be there?
-    fn may_consume(&self, node: u32, consumed: &[MessageId], supply: &Supplies) -> bool {
-        let spent = match (self.level, &self.nodes.value(node).consumed) {
-            (Level::Loose, _) => return true,
-            (_, Some(consumed)) => &**consumed,
-            (_, None) => &self.progress[node as usize].least,
-        };
-        consumed.iter().all(|message| match supply.of(*message) {
-            Supply::Times(times) => spent.get(message).copied().unwrap_or(0) < times,
-            Supply::Always => true,
-        })
-    }
-
-    /// Brings down what was consumed on all ways, where a new way consumes less.
-    fn relax(&mut self) {
-        let mut changed = self.level == Level::Least;
-        while std::mem::take(&mut changed) {
-            for edge in &self.edges {
-                let Some(to) = edge.to.filter(|to| *to != edge.from) else { continue };
-                let spent = with(&self.progress[edge.from as usize].least, &edge.consumed);
-                let least = &mut self.progress[to as usize].least;
-                let before = least.clone();
-                least.retain(|message, _| spent.contains_key(message));
-                for (message, times) in least.iter_mut() {
-                    *times = (*times).min(spent[message]);
-                }
-                changed |= *least != before;
-            }
-        }
-    }
-
-    /// Brings down how few steps by themselves lead to a node, where a new way needs fewer.
-    fn count_events(&mut self) {
-        let mut changed = true;
-        while std::mem::take(&mut changed) {
-            for edge in &self.edges {
-                let Some(to) = edge.to else { continue };
-                let events = self.progress[edge.from as usize].events + u32::from(edge.by_itself);
-                let known = &mut self.progress[to as usize].events;
-                changed |= events < *known;
-                *known = events.min(*known);
-            }
-        }
-    }
-}
-
-/// A bag with some messages more.
-fn with(bag: &Bag, messages: &[MessageId]) -> Bag {
-    let mut bag = bag.clone();
-    for message in messages {
-        *bag.entry(*message).or_default() += 1;
-    }
-    bag
-}
-
-/// How often a message can be there to be consumed, in all.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-enum Supply {
-    Times(u32),
-    Always,
-}
-
-/// How often messages can be there.
-struct Supplies {
-    /// `None` if any message can be there any number of times.
-    limited: Option<HashMap<MessageId, Supply>>,
-}
-
-impl Supplies {
-    /// Nobody is known to send a message that is not named.
-    fn of(&self, message: MessageId) -> Supply {
-        let Some(limited) = &self.limited else { return Supply::Always };
-        limited.get(&message).copied().unwrap_or(Supply::Times(0))
-    }
-}
-
 impl<'m> Closure<'m> {
     /// Nothing is known yet.
-    pub(crate) fn new(model: &'m Model, tuning: Tuning) -> Self {
-        let mut mail = Mail::new(model.world().channel);
-        let processes = model.ids().map(|process| ProcessClosure::new(process, model, &mut mail)).collect();
-        Closure {
-            model,
-            mail,
-            purity: Purity::new(model),
-            processes,
-            heard: HashSet::new(),
-            tuning,
-            events_max: None,
-            gave_up: None,
-        }
+    pub(crate) fn new(model: &'m Model, tuning: Tuning, threads: usize) -> Self {
+        let processes = model.ids().map(|process| ProcessClosure::new(process, model)).collect();
+        Closure { model, processes, heard: HashSet::new(), tuning, threads, events_max: None, gave_up: None }
     }
 
     /// Closes it, with so many steps of each process by itself. What handlers have answered stays known. `enough` is
@@ -301,7 +94,7 @@ impl<'m> Closure<'m> {
             for (process, level) in self.processes.iter_mut().zip(&levels) {
                 process.begin(*level);
             }
-            self.heard = self.processes.iter().flat_map(|process| process.messages.iter().copied()).collect();
+            self.heard = self.in_flight().collect();
             self.gave_up = self.attempt(enough).err();
             let Some(GaveUp::Diverged(process)) = self.gave_up else { return };
             // If following one process closely is not enough, it hears too much from others.
@@ -314,163 +107,95 @@ impl<'m> Closure<'m> {
         }
     }
 
-    /// Goes on until nothing is new.
+    /// Goes on until nothing is new: each process by itself, then what they have sent is heard.
     fn attempt(&mut self, enough: &mut dyn FnMut(u64) -> bool) -> Result<(), GaveUp> {
         let mut grown = true;
         while std::mem::take(&mut grown) {
             if enough(self.bytes()) {
                 return Err(GaveUp::Stopped);
             }
-            let supply = self.supply();
-            for at in 0..self.processes.len() {
-                grown |= self.extend(at, &supply)?;
+            let supplies = self.supplies();
+            let (model, tuning, events_max) = (self.model, self.tuning, self.events_max);
+            let mut followed: Vec<(&mut ProcessClosure, Bounds<'_>)> = self
+                .processes
+                .iter_mut()
+                .zip(supplies)
+                .map(|(process, supply)| (process, Bounds { model, tuning, events_max, supply }))
+                .collect();
+            let extended =
+                in_parallel_mut(&mut followed, self.threads, |(process, bounds)| process.extend(bounds));
+            for new in extended {
+                grown |= new?;
             }
+            self.exchange();
         }
         Ok(())
     }
 
-    /// Follows all possibilities of a process that have not been followed. Says whether there were any.
-    fn extend(&mut self, at: usize, supply: &Supplies) -> Result<bool, GaveUp> {
-        let (nodes, edges) = (self.processes[at].size(), self.processes[at].edges.len());
-        let mut node = 0;
-        while node < self.processes[at].size() {
-            self.follow(at, u32::try_from(node).expect("few nodes"), supply)?;
-            node += 1;
-            let process = &self.processes[at];
-            let nodes_max = self.tuning.closure_max;
-            if process.size() > nodes_max || process.edges.len() > 16 * nodes_max {
-                return Err(GaveUp::Diverged(ProcessId::new(at)));
-            }
-        }
-        let process = &mut self.processes[at];
-        process.relax();
-        if self.events_max.is_some() {
-            process.count_events();
-        }
-        Ok((nodes, edges) != (process.size(), process.edges.len()))
-    }
-
-    /// Follows the possibilities of a node that have not been followed.
-    fn follow(&mut self, at: usize, node: u32, supply: &Supplies) -> Result<(), GaveUp> {
-        let (id, place) = (ProcessId::new(at), node as usize);
-        let process = &mut self.processes[at];
-        if process.graph.start().past.crashed {
-            return Ok(());
-        }
-        let Node { local, restarts, consumed: spent } = process.nodes.value(node).clone();
-        let tried = process.tried.entry(local).or_default();
-        if tried.messages != Some(process.messages.len()) {
-            let mut tools = Tools { model: self.model, mail: &mut self.mail, purity: &mut self.purity };
-            let found = process.graph.possibilities(local, &process.messages, tried.messages, &mut tools);
-            tried.possibilities.extend(found.map_err(|_| GaveUp::CannotTell(id))?);
-            tried.messages = Some(process.messages.len());
-        }
-        let mut turn = std::mem::take(&mut process.progress[place].waiting);
-        turn.extend(process.progress[place].seen..tried.possibilities.len());
-        process.progress[place].seen = tried.possibilities.len();
-        let mut leads: Vec<(Option<Node>, Vec<MessageId>, SendsId, bool)> = Vec::new();
-        for possibility in turn {
-            let Possibility { transition, consumed, outcomes } =
-                process.tried[&local].possibilities[possibility].clone();
-            let by_itself = *self.model.process(id).transitions()[transition].trigger() == Trigger::Internal;
-            let events = process.progress[place].events;
-            let cut = by_itself && self.events_max.is_some_and(|max| events >= max);
-            if cut || !process.may_consume(node, &consumed, supply) {
-                process.progress[place].waiting.push(possibility);
-                continue;
-            }
-            for outcome in outcomes.iter() {
-                let (to, sends) = match outcome {
-                    LocalStep::Panicked { .. } => (None, NOTHING),
-                    LocalStep::Done { local, sends, .. } => {
-                        let consumed = spent.as_ref().map(|spent| Arc::new(with(spent, &consumed)));
-                        (Some(Node { local: *local, restarts, consumed }), *sends)
-                    }
-                };
-                leads.push((to, consumed.clone(), sends, by_itself));
-            }
-        }
-        let restarted = std::mem::replace(&mut process.progress[place].restarted, true);
-        if !restarted && restarts < self.model.exposure(id).restarts {
-            let state = self.model.restarted(id, process.graph.local_value(local)).ok();
-            let local = state.map(|state| process.graph.number_local(state));
-            let node = local.map(|local| Node { local, restarts: restarts + 1, consumed: spent });
-            leads.push((node, Vec::new(), NOTHING, false));
-        }
-        for (to, consumed, sent, by_itself) in leads {
-            let least = with(&process.progress[place].least, &consumed);
-            let events = process.progress[place].events + u32::from(by_itself);
-            let to = to.map(|to| process.node(to, least, events));
-            let edge = Edge { from: node, to, consumed, sent, by_itself };
-            if process.known.insert(edge.clone()) {
-                process.edges.push(edge);
-            }
-        }
-        self.deliver(at);
-        Ok(())
-    }
-
-    /// What new steps of a process send can be consumed by those who hear it, for ever.
-    fn deliver(&mut self, at: usize) {
-        let sent: Vec<SendsId> =
-            self.processes[at].edges[self.processes[at].delivered..].iter().map(|edge| edge.sent).collect();
-        self.processes[at].delivered += sent.len();
-        for sent in sent {
-            for &message in self.mail.messages_of(sent) {
-                let to = self.mail.receiver(message);
-                let new = self.model.monitor(to).is_none() && self.heard.insert(message);
-                if new && !self.at_any_time(message) {
-                    self.processes[to.index()].messages.push(message);
+    /// What new steps have sent can be consumed by those who hear it, for ever.
+    fn exchange(&mut self) {
+        for at in 0..self.processes.len() {
+            for (to, envelope) in self.processes[at].news() {
+                let new = self.model.monitor(to).is_none() && self.heard.insert((to, envelope.clone()));
+                if new && !self.at_any_time(to, &envelope) {
+                    self.processes[to.index()].hear(envelope);
                 }
             }
         }
     }
 
     /// Every message that is on its way at the start.
-    pub(super) fn in_flight(&self) -> HashSet<MessageId> {
-        self.processes.iter().flat_map(|process| process.graph.start().messages()).collect()
+    fn in_flight(&self) -> impl Iterator<Item = (ProcessId, Envelope)> {
+        self.processes.iter().flat_map(|process| {
+            let named = |message| (process.mail.receiver(message), process.mail.envelope(message).clone());
+            process.graph.start().messages().map(named)
+        })
     }
 
     /// Can a message be consumed without being sent?
-    pub(super) fn at_any_time(&self, message: MessageId) -> bool {
-        self.model.forgeable(self.mail.receiver(message)).contains(self.mail.envelope(message))
+    fn at_any_time(&self, to: ProcessId, envelope: &Envelope) -> bool {
+        self.model.forgeable(to).contains(envelope)
     }
 
-    /// How often each message can be there, in all, as far as is known.
-    fn supply(&mut self) -> Supplies {
-        let mut supply = HashMap::new();
+    /// For each process, how often each message to it can be there, in all, as far as is known.
+    fn supplies(&mut self) -> Vec<Supplies> {
         let world = self.model.world();
         let loose = self.processes.iter().all(|process| process.level == Level::Loose);
         if loose || world.channel == Channel::Duplicating {
-            return Supplies { limited: None };
+            return self.processes.iter().map(|_| Supplies { limited: None }).collect();
         }
         let doubled = u32::try_from(world.duplications).unwrap_or(u32::MAX);
         let once = self.tuning.mutant == Some(Mutant::ConsumedOnce);
         let times = |sent: u32| Supply::Times(if once { 1 } else { sent.saturating_add(doubled) });
+        let mut all: Vec<(ProcessId, Envelope, Supply)> = Vec::new();
         for process in &self.processes {
-            for (message, sent) in sent_at_most(process.size(), &process.edges, &self.mail) {
-                supply.insert(message, sent.map_or(Supply::Always, times));
+            for (message, sent) in sent_at_most(process.size(), &process.edges, &process.mail) {
+                let (to, envelope) = (process.mail.receiver(message), process.mail.envelope(message).clone());
+                all.push((to, envelope, sent.map_or(Supply::Always, times)));
             }
         }
-        for message in self.processes.iter().flat_map(|process| process.graph.start().messages()) {
-            if let Supply::Times(times) = supply.entry(message).or_insert(Supply::Times(doubled)) {
-                *times = times.saturating_add(1);
+        let forged = |to: ProcessId| {
+            let always = move |envelope: &Envelope| (to, envelope.clone(), Supply::Always);
+            self.model.forgeable(to).iter().map(always)
+        };
+        all.extend(self.model.ids().flat_map(forged));
+        let mut supplies: Vec<HashMap<MessageId, Supply>> = vec![HashMap::new(); self.processes.len()];
+        for (to, envelope, supply) in all.into_iter().filter(|(to, ..)| self.model.monitor(*to).is_none()) {
+            let message = self.processes[to.index()].mail.number(to, envelope);
+            supplies[to.index()].insert(message, supply);
+        }
+        for (process, supply) in self.processes.iter().zip(&mut supplies) {
+            for message in process.graph.start().messages() {
+                if let Supply::Times(times) = supply.entry(message).or_insert(Supply::Times(doubled)) {
+                    *times = times.saturating_add(1);
+                }
             }
         }
-        for process in self.model.ids() {
-            for envelope in self.model.forgeable(process) {
-                supply.insert(self.mail.number(process, envelope.clone()), Supply::Always);
-            }
-        }
-        Supplies { limited: Some(supply) }
+        supplies.into_iter().map(|limited| Supplies { limited: Some(limited) }).collect()
     }
 
     pub(crate) fn bytes(&self) -> u64 {
-        let of = |process: &ProcessClosure| {
-            let nodes = process.nodes.bytes() + (process.progress.capacity() * size_of::<Progress>()) as u64;
-            process.graph.bytes() + nodes + 2 * (process.edges.capacity() * size_of::<Edge>()) as u64
-        };
-        self.mail.bytes() + self.processes.iter().map(of).sum::<u64>()
+        self.processes.iter().map(ProcessClosure::bytes).sum()
     }
 
     /// Why it is not there, if it is not.
@@ -516,92 +241,45 @@ impl<'m> Closure<'m> {
 
     /// The handler that was found to answer differently when asked twice.
     pub(crate) fn impure(&mut self) -> Option<&str> {
-        self.purity.conclude(self.model);
-        self.purity.impure()
+        self.processes.iter_mut().for_each(|process| process.purity.conclude(self.model));
+        self.processes.iter().find_map(|process| process.purity.impure())
+    }
+
+    /// The steps of all processes, with the messages numbered in common.
+    pub(crate) fn flattened(&self) -> Flattened {
+        let mut numbers: Interner<(ProcessId, Envelope)> = Interner::default();
+        let mut steps = Vec::new();
+        for process in &self.processes {
+            let mut number = |message: &MessageId| {
+                numbers.number((process.mail.receiver(*message), process.mail.envelope(*message).clone()))
+            };
+            let mut flat = |edge: &Edge| FlatStep {
+                from: edge.from,
+                to: edge.to,
+                consumed: edge.consumed.iter().map(&mut number).collect(),
+                sent: process.mail.messages_of(edge.sent).iter().map(&mut number).collect(),
+            };
+            steps.push(process.edges.iter().map(&mut flat).collect());
+        }
+        let mut at_first: HashSet<u32> = self.in_flight().map(|message| numbers.number(message)).collect();
+        for to in self.model.ids() {
+            at_first.extend(self.model.forgeable(to).iter().map(|sent| numbers.number((to, sent.clone()))));
+        }
+        Flattened { steps, at_first }
     }
 }
 
-/// For each message that the edges of a graph send, how often a way through the graph sends it at most; `None` if there
-/// is no most.
-fn sent_at_most(nodes: usize, edges: &[Edge], mail: &Mail) -> BTreeMap<MessageId, Option<u32>> {
-    let mut after: Vec<Vec<&Edge>> = vec![Vec::new(); nodes];
-    for edge in edges.iter().filter(|edge| edge.to.is_some()) {
-        after[edge.from as usize].push(edge);
-    }
-    let knot_of = knots(&after);
-    let count = knot_of.iter().max().map_or(0, |last| last + 1);
-    let mut members: Vec<Vec<usize>> = vec![Vec::new(); count];
-    for (node, knot) in knot_of.iter().enumerate() {
-        members[*knot].push(node);
-    }
-    // Knots are numbered such that steps lead from higher to lower ones.
-    let mut most: Vec<Bag> = Vec::with_capacity(count);
-    let mut all: BTreeMap<MessageId, Option<u32>> = BTreeMap::new();
-    for (knot, members) in members.iter().enumerate() {
-        let mut here = Bag::new();
-        for edge in members.iter().flat_map(|node| &after[*node]) {
-            let to = knot_of[edge.to.unwrap_or_default() as usize];
-            let sent = mail.messages_of(edge.sent);
-            if to == knot {
-                all.extend(sent.iter().map(|message| (*message, None)));
-                continue;
-            }
-            for (message, times) in with(&most[to], sent) {
-                let known = here.entry(message).or_default();
-                *known = times.max(*known);
-            }
-        }
-        for (message, times) in &here {
-            let known = all.entry(*message).or_insert(Some(0));
-            *known = known.map(|known| known.max(*times));
-        }
-        most.push(here);
-    }
-    all
+/// The steps of all processes.
+pub(crate) struct Flattened {
+    pub(super) steps: Vec<Vec<FlatStep>>,
+    /// The messages that are on their way at the start, and those that can be consumed at any time.
+    pub(super) at_first: HashSet<u32>,
 }
 
-/// Which nodes lead to each other: for each node the number of its knot, such that steps lead from a knot to itself or
-/// to one with a lower number (Tarjan's strongly connected components).
-fn knots(after: &[Vec<&Edge>]) -> Vec<usize> {
-    const UNSEEN: usize = usize::MAX;
-    let (mut order, mut low, mut knot) =
-        (vec![UNSEEN; after.len()], vec![UNSEEN; after.len()], vec![UNSEEN; after.len()]);
-    let (mut next, mut knots) = (0, 0);
-    let mut open: Vec<usize> = Vec::new();
-    for root in 0..after.len() {
-        let mut way: Vec<(usize, usize)> = Vec::new();
-        if order[root] == UNSEEN {
-            way.push((root, 0));
-        }
-        while let Some((node, edge)) = way.pop() {
-            if edge == 0 {
-                (order[node], low[node]) = (next, next);
-                next += 1;
-                open.push(node);
-            } else {
-                let child = after[node][edge - 1].to.unwrap_or_default() as usize;
-                if knot[child] == UNSEEN {
-                    low[node] = low[node].min(low[child]);
-                }
-            }
-            if let Some(step) = after[node].get(edge) {
-                way.push((node, edge + 1));
-                let child = step.to.unwrap_or_default() as usize;
-                if order[child] == UNSEEN {
-                    way.push((child, 0));
-                }
-                continue;
-            }
-            if low[node] == order[node] {
-                while let Some(member) = open.pop() {
-                    knot[member] = knots;
-                    if member == node {
-                        break;
-                    }
-                }
-                knots += 1;
-            }
-        }
-    }
-    knot
+/// A step of a process.
+pub(crate) struct FlatStep {
+    pub(super) from: u32,
+    pub(super) to: Option<u32>,
+    pub(super) consumed: Vec<u32>,
+    pub(super) sent: Vec<u32>,
 }

@@ -187,7 +187,7 @@ impl<'m> Kernel<'m> {
             component.graph.within = search.within.as_ref().and_then(|within| within.get(at).cloned());
             component.graph.copies_max = search.duplicates_max.map(|most| most as usize + 1);
         }
-        if kernel.rests() {
+        if kernel.rests() && kernel.mutant != Some(Mutant::NoSaturation) {
             kernel.stroll();
         }
         kernel.begin();

@@ -22,7 +22,8 @@ pub type MessageId = u32;
 pub struct Move<P> {
     /// Which of its processes steps, by its place in the component.
     pub member: usize,
-    /// How many interface events of each of its processes the step follows, itself included if it is one.
+    /// How many interface events of each of its processes the step follows, itself included if it is one. Those are
+    /// the steps that send to other components; where places tell the past also those that receive.
     pub clock: Vec<usize>,
     /// What it receives from other components, in ascending order.
     pub received: Vec<MessageId>,
@@ -34,13 +35,6 @@ pub struct Move<P> {
     pub leads: Option<P>,
     /// What it takes to repeat it.
     pub step: LocalStep,
-}
-
-impl<P> Move<P> {
-    /// Do other components see it?
-    pub fn is_interface(&self) -> bool {
-        !self.received.is_empty() || !self.sent.is_empty()
-    }
 }
 
 /// A model checker that lets itself be driven.

@@ -51,7 +51,7 @@ pub(super) type Skeleton = Vec<EventId>;
 /// All events known so far.
 #[derive(Default)]
 pub(super) struct Events {
-    known: Vec<Event>,
+    list: Vec<Event>,
     numbers: HashMap<Event, EventId>,
     /// Each event as it is without rests.
     bare: Vec<Option<EventId>>,
@@ -59,35 +59,46 @@ pub(super) struct Events {
 
 impl Events {
     pub(super) fn get(&self, event: EventId) -> &Event {
-        &self.known[event as usize]
+        &self.list[event as usize]
     }
 
-    /// The number of an event.
-    pub(super) fn number(&mut self, event: Event) -> EventId {
+    /// The number of an event, if it is known.
+    pub(super) fn known(&self, event: &Event) -> Option<EventId> {
+        self.numbers.get(event).copied()
+    }
+
+    /// The rests that came since the last thing that others saw of an event's component.
+    pub(super) fn rests_before(&self, event: &Event) -> Vec<EventId> {
+        let since = |rest: &EventId| self.get(*rest).before == event.before;
+        let first = event.rest.filter(since);
+        std::iter::successors(first, |rest| self.get(*rest).rest.filter(since)).collect()
+    }
+
+    /// The number of an event. Without rests it is another, in which what was received before a rest is received by
+    /// what comes after it: `bare` says what it is then.
+    pub(super) fn number(&mut self, event: Event, bare: What) -> EventId {
         if let Some(known) = self.numbers.get(&event) {
             return *known;
         }
-        let bare = match event.what {
+        let without_rests = match event.what {
             What::Rest(..) => None,
             What::Interface(_) => {
-                let bare = |event: &EventId| self.bare[*event as usize];
-                Some(Event {
-                    before: event.before.iter().filter_map(bare).collect(),
-                    rest: None,
-                    received: event
-                        .received
-                        .iter()
-                        .filter_map(|(from, at)| Some((bare(from)?, *at)))
-                        .collect(),
-                    ..event
-                })
+                let rests = self.rests_before(&event);
+                let earlier = rests.iter().flat_map(|rest| &self.get(*rest).received);
+                let of = |event: &EventId| self.bare[*event as usize];
+                let received = event.received.iter().chain(earlier);
+                let mut received: Vec<InterfaceMessage> =
+                    received.filter_map(|(from, at)| Some((of(from)?, *at))).collect();
+                received.sort_unstable();
+                let before = event.before.iter().filter_map(of).collect();
+                Some(Event { component: event.component, what: bare, before, rest: None, received })
             }
         };
-        let bare = bare.filter(|bare| *bare != event).map(|bare| self.number(bare));
-        let fresh = EventId::try_from(self.known.len()).expect("fewer events than memory");
+        let bare = without_rests.filter(|other| *other != event).map(|other| self.number(other, bare));
+        let fresh = EventId::try_from(self.list.len()).expect("fewer events than memory");
         let itself = matches!(event.what, What::Interface(_)).then_some(fresh);
         self.bare.push(bare.or(itself));
-        self.known.push(event.clone());
+        self.list.push(event.clone());
         self.numbers.insert(event, fresh);
         fresh
     }
@@ -104,14 +115,19 @@ impl Events {
         skeleton.iter().copied().filter(|event| self.get(*event).component == component).collect()
     }
 
-    /// The largest prefix of a skeleton in which a component has these events and no others: what is left without
-    /// everything that follows one of the others.
+    /// The largest prefix of a skeleton in which a component has these events and no others.
     pub(super) fn max_prefix(&self, skeleton: &[EventId], component: usize, kept: &[EventId]) -> Skeleton {
+        self.without(skeleton, |event| {
+            self.get(event).component == component && kept.binary_search(&event).is_err()
+        })
+    }
+
+    /// What is left of a skeleton without some events and everything that follows one of them.
+    pub(super) fn without(&self, skeleton: &[EventId], left_out: impl Fn(EventId) -> bool) -> Skeleton {
         let mut prefix = Skeleton::with_capacity(skeleton.len());
         for &event in skeleton {
-            let known = self.get(event);
-            let stays = known.component != component || kept.binary_search(&event).is_ok();
-            if stays && known.causes().all(|cause| prefix.binary_search(&cause).is_ok()) {
+            let caused = |cause: EventId| prefix.binary_search(&cause).is_ok();
+            if !left_out(event) && self.get(event).causes().all(caused) {
                 prefix.push(event);
             }
         }
@@ -158,6 +174,12 @@ mod tests {
         }
     }
 
+    /// An event that is called the same without rests.
+    fn note(events: &mut Events, event: Event) -> EventId {
+        let what = event.what;
+        events.number(event, what)
+    }
+
     #[test]
     fn the_largest_prefix_loses_what_follows() {
         let mut events = Events::default();
@@ -168,7 +190,7 @@ mod tests {
             (2, None, Some(2)),
             (1, Some(1), Some(2)),
         ] {
-            events.number(event(component, 0, before, from));
+            note(&mut events, event(component, 0, before, from));
         }
         let all = [0, 1, 2, 3, 4];
         assert_eq!(events.max_prefix(&all, 0, &[0]), [0, 1]);
@@ -179,13 +201,13 @@ mod tests {
     #[test]
     fn rests_can_be_taken_out() {
         let mut events = Events::default();
-        let a = events.number(event(0, 0, None, None));
+        let a = note(&mut events, event(0, 0, None, None));
         let rest = Event { what: What::Rest(7, 0), ..event(1, 0, None, None) };
-        let rest = events.number(rest);
-        let b = events.number(Event { rest: Some(rest), ..event(1, 1, None, Some(a)) });
-        let c = events.number(event(0, 2, Some(a), Some(b)));
-        let plain = events.number(event(1, 1, None, Some(a)));
-        let after = events.number(event(0, 2, Some(a), Some(plain)));
+        let rest = note(&mut events, rest);
+        let b = note(&mut events, Event { rest: Some(rest), ..event(1, 1, None, Some(a)) });
+        let c = note(&mut events, event(0, 2, Some(a), Some(b)));
+        let plain = note(&mut events, event(1, 1, None, Some(a)));
+        let after = note(&mut events, event(0, 2, Some(a), Some(plain)));
         assert_eq!(events.bare(&[a, rest, b, c]), vec![a, plain, after]);
         assert!(b > plain && c > after, "causes come first");
     }

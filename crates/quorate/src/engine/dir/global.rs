@@ -37,9 +37,10 @@ pub(super) struct Standing {
 /// What a component can receive in a skeleton.
 #[derive(Default)]
 pub(super) struct OnOffer {
-    /// The messages, by what they say, in ascending order.
+    /// The messages, by what they say, in the form in which messages are kept.
     pub(super) contents: Vec<MessageId>,
     messages: Vec<(MessageId, InterfaceMessage)>,
+    in_order: bool,
 }
 
 /// A panic that can happen after a skeleton.
@@ -65,7 +66,7 @@ impl<E: Embedded> Global<E> {
     /// A system whose messages of one sender to one receiver stay in order, or do not.
     pub(super) fn new(checker: E, in_order: bool, mutant: Option<Mutant>) -> Self {
         let (found, containing, bare) = (Vec::new(), HashMap::new(), HashSet::new());
-        let locals = Locals::new(checker);
+        let locals = Locals::new(checker, in_order);
         Global { locals, events: Events::default(), in_order, mutant, found, containing, bare }
     }
 
@@ -179,7 +180,10 @@ impl<E: Embedded> Global<E> {
         let prefix = self.events.max_prefix(skeleton, component, kept);
         let mut next = self.next_events(&prefix, component, meter)?;
         if self.mutant == Some(Mutant::NoReceptions) {
-            next.retain(|event| self.sends(*event));
+            let own = self.events.of(skeleton, component);
+            let mut after = own.into_iter().filter(|event| kept.binary_search(event).is_err());
+            let follows = after.next().and_then(|event| self.sent(event));
+            next.retain(|event| self.sent(*event) != follows);
         }
         if self.mutant != Some(Mutant::NoRests) {
             next.extend(self.next_rests(&prefix, component, meter)?);
@@ -193,8 +197,10 @@ impl<E: Embedded> Global<E> {
         Ok(next.into_iter().map(branch).collect())
     }
 
-    fn sends(&self, event: EventId) -> bool {
-        matches!(self.events.get(event).what, What::Interface(label) if !self.locals.label(label).sent.is_empty())
+    /// What an event sends.
+    fn sent(&self, event: EventId) -> Option<&[MessageId]> {
+        let What::Interface(label) = self.events.get(event).what else { return None };
+        Some(&self.locals.label(label).sent)
     }
 
     /// Where a component is in a skeleton.
@@ -222,8 +228,7 @@ impl<E: Embedded> Global<E> {
         Ok(standing)
     }
 
-    /// What a component can receive: what was sent to it and is not received yet; in order, only the first from each
-    /// process to each.
+    /// What a component can receive: what was sent to it and is not received yet.
     pub(super) fn on_offer(&self, skeleton: &[EventId], component: usize) -> OnOffer {
         let checker = &self.locals.checker;
         let inside = |process| checker.components().of(process) == component;
@@ -233,24 +238,18 @@ impl<E: Embedded> Global<E> {
             .into_iter()
             .flat_map(|event| self.events.get(event).received.iter().copied())
             .collect();
-        let mut offer = OnOffer::default();
-        let mut waiting: HashSet<_> = HashSet::new();
+        let mut offer = OnOffer { in_order: self.in_order, ..OnOffer::default() };
         for &event in skeleton {
             let What::Interface(label) = self.events.get(event).what else { continue };
             for (at, &message) in self.locals.label(label).sent.iter().enumerate() {
-                let ends = checker.ends_of(message);
                 // The events of a process follow each other, so their numbers tell which was first.
-                if inside(ends.1)
-                    && !received.contains(&(event, at))
-                    && (waiting.insert(ends) || !self.in_order)
-                {
+                if inside(checker.ends_of(message).1) && !received.contains(&(event, at)) {
                     offer.messages.push((message, (event, at)));
                 }
             }
         }
         offer.contents = offer.messages.iter().map(|(message, _)| *message).collect();
-        offer.contents.sort_unstable();
-        offer.contents.dedup();
+        self.locals.normalise(&mut offer.contents);
         offer
     }
 
@@ -276,13 +275,30 @@ impl<E: Embedded> Global<E> {
                 before.map(|at| standing.events[process][at])
             };
             let before: Vec<EventId> = clock.iter().enumerate().filter_map(last).collect();
-            for received in offer.ways_to_receive(&received) {
+            for received in offer.ways_to_receive(&received, |message| self.locals.checker.ends_of(message)) {
                 let (before, rest) = (before.clone(), standing.rest);
                 let event = Event { component, what: What::Interface(branch), before, rest, received };
-                next.push(self.events.number(event));
+                next.push(self.number_event(event));
             }
         }
         Ok(next)
+    }
+
+    /// The number of an event.
+    fn number_event(&mut self, event: Event) -> EventId {
+        let What::Interface(label) = event.what else { return self.events.number(event.clone(), event.what) };
+        if let Some(known) = self.events.known(&event) {
+            return known;
+        }
+        let mut bare = self.locals.label(label).clone();
+        for rest in self.events.rests_before(&event) {
+            if let What::Rest(node, place) = self.events.get(rest).what {
+                let taken = &self.locals.place(node, place).taken;
+                bare.received = self.locals.joined(taken, &bare.received);
+            }
+        }
+        let bare = self.locals.number_label(bare);
+        self.events.number(event, What::Interface(bare))
     }
 
     /// The rests of a component that can come next.
@@ -297,14 +313,32 @@ impl<E: Embedded> Global<E> {
         let table = self.locals.table(standing.node, &offer.contents, meter)?;
         let before: Vec<EventId> =
             standing.events.iter().filter_map(|events| events.last().copied()).collect();
-        let rest = |place: &usize| Event {
-            component,
-            what: What::Rest(standing.node, *place),
-            before: before.clone(),
-            rest: standing.rest,
-            received: Vec::new(),
-        };
-        Ok(table.rests.iter().map(|place| self.events.number(rest(place))).collect())
+        let mut next = Vec::new();
+        for &place in &table.rests {
+            let taken = &self.locals.place(standing.node, place).taken;
+            for received in offer.ways_to_receive(taken, |message| self.locals.checker.ends_of(message)) {
+                let (what, before, rest) = (What::Rest(standing.node, place), before.clone(), standing.rest);
+                next.push(self.number_event(Event { component, what, before, rest, received }));
+            }
+        }
+        Ok(next)
+    }
+
+    /// In how many ways messages with these contents can be taken from what is on offer.
+    pub(super) fn ways_to_take(&self, offers: &[MessageId], taken: &[MessageId]) -> u128 {
+        if self.in_order {
+            return 1;
+        }
+        let copies =
+            |of: &[MessageId], message: MessageId| of.iter().filter(|other| **other == message).count();
+        let mut ways: u128 = 1;
+        for chosen in taken.chunk_by(|one, other| one == other) {
+            let there = copies(offers, chosen[0]);
+            for at in 0..chosen.len() {
+                ways = ways.saturating_mul((there - at) as u128) / (at + 1) as u128;
+            }
+        }
+        ways
     }
 
     /// Is this a prefix of a skeleton that is known?
@@ -321,15 +355,29 @@ impl<E: Embedded> Global<E> {
 }
 
 impl OnOffer {
-    /// Every choice of messages that say this.
-    fn ways_to_receive(&self, contents: &[MessageId]) -> Vec<Vec<InterfaceMessage>> {
+    /// Every choice of messages that say this; in order, there is one.
+    fn ways_to_receive<T: PartialEq>(
+        &self,
+        contents: &[MessageId],
+        ends_of: impl Fn(MessageId) -> T,
+    ) -> Vec<Vec<InterfaceMessage>> {
         let mut ways: Vec<Vec<InterfaceMessage>> = vec![Vec::new()];
-        for content in contents {
-            let messages = self.messages.iter().filter(|(message, _)| message == content);
+        for (at, content) in contents.iter().enumerate() {
+            let of_kind = |message: MessageId| {
+                if self.in_order { ends_of(message) == ends_of(*content) } else { message == *content }
+            };
+            let messages = self.messages.iter().filter(|(message, _)| of_kind(*message));
             let messages: Vec<InterfaceMessage> = messages.map(|(_, message)| *message).collect();
+            let earlier = contents[..at].iter().filter(|earlier| of_kind(**earlier)).count();
+            if self.in_order {
+                ways[0].push(messages[earlier]);
+                continue;
+            }
+            // Of equal messages a set is chosen: each comes after those chosen before it.
             let with = |way: &Vec<InterfaceMessage>| {
-                let extended = |message: &InterfaceMessage| [way.as_slice(), &[*message]].concat();
-                messages.iter().map(extended).collect::<Vec<_>>()
+                let last = (earlier > 0).then(|| way[at - 1]);
+                let later = messages.iter().filter(|message| last.is_none_or(|last| last < **message));
+                later.map(|message| [way.as_slice(), &[*message]].concat()).collect::<Vec<_>>()
             };
             ways = ways.iter().flat_map(with).collect();
         }

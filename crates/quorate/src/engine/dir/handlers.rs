@@ -299,7 +299,7 @@ impl<'m> Handlers<'m> {
         let outside = |message: &MessageId| self.components.of(self.ends_of(*message).1) != component;
         let mut sent: Vec<MessageId> = step.sent.iter().filter(|message| outside(message)).copied().collect();
         sent.sort_by_key(|message| self.ends_of(*message).1);
-        if !sent.is_empty() || step.bag.iter().any(|candidate| candidate.place.is_none()) {
+        if !sent.is_empty() || grouped && step.bag.iter().any(|candidate| candidate.place.is_none()) {
             clock[member] += 1;
         }
         let inner: Vec<(usize, MessageId)> =

@@ -1,16 +1,22 @@
 //! The local explorer: everything that a component can do while others see a certain local skeleton of it.
 //!
-//! From: DEMETER, section 3.2, partial-replay local systems; ALGORITHMS 6.1. A node is a local skeleton, with every
-//! place that the component's run can be at; what it can do next depends on the messages on offer there, and the
-//! answer is remembered for each set of them. Steps that deviate are all steps: whether they send or receive
-//! something else (gap 1 of ALGORITHMS 6.1). What is on offer but not received is no part of a skeleton (gap 3).
-//! Differs: places with the same future are one, with the number of traces that lead there.
+//! From: DEMETER, section 3.2, partial-replay local systems; ALGORITHMS 6.1. A node is a local skeleton; where the
+//! component's run can be there, and what it can do next, depends on the messages on offer, and the answer is
+//! remembered for each set of them. Steps that deviate are all steps that others see, whether they deviate in what they
+//! send or in what was received before (gap 1 of ALGORITHMS 6.1). What is on offer but not received is no part of a
+//! skeleton (gap 3).
+//! Differs: a process by itself shows only what it sends. The paper's skeletons have receptions as events; but nobody
+//! sees those, and what was received since the last send can be told when the next is sent. The order of receptions is
+//! then the process's own affair: single-message Paxos (2,3,1) has 312 skeletons for its 167,040 runs. In a group it
+//! would have to be told which process knows of which reception, so there receptions are events. Places with the same
+//! future are one, with the number of traces that lead there.
 //! Known: where one way of a component can end and another goes on, the first must be noticed by itself, though nobody
 //! sees anything of it. A *rest* is such a way: a node of its own, with one place.
-//! Invariant: a node's places are all that the traces with its skeleton lead to.
+//! Invariant: the places of a table are all that the traces with its skeleton lead to, if they receive no more than
+//! what is on offer.
 //! Held by: testkit/tests/dir.rs.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, HashMap, HashSet};
 use std::sync::Arc;
 
 use super::Halt;
@@ -22,7 +28,8 @@ use crate::protocol::ProcessId;
 pub(super) type LabelId = u32;
 pub(super) type NodeId = usize;
 
-/// What others see of a step.
+/// What others see of a step, or, of a process by itself, of all its steps since it last sent something: a step that
+/// only receives is seen by nobody, and when it happened makes no difference.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub(super) struct Label {
     pub(super) member: usize,
@@ -53,14 +60,14 @@ enum Cause {
 /// A place in the run of a component.
 pub(super) struct Place<P> {
     pub(super) point: P,
-    /// How many traces lead there.
+    /// What was received since others last saw something.
+    pub(super) taken: Vec<MessageId>,
+    /// How many traces lead there, for each choice of the messages that were received.
     pub(super) traces: u128,
     cause: Cause,
-    /// Where steps lead that nobody sees, and how many ways each is.
-    inner: Vec<(usize, u128)>,
 }
 
-/// A panic: at a place, with these messages on offer.
+/// A panic at a place.
 #[derive(Clone)]
 pub(super) struct Panic {
     pub(super) place: usize,
@@ -69,7 +76,10 @@ pub(super) struct Panic {
 }
 
 /// What a component can do at a node with certain messages on offer.
+#[derive(Default)]
 pub(super) struct Table {
+    /// The places where it can be.
+    pub(super) places: Vec<usize>,
     /// The interface events that can come next.
     pub(super) branches: Vec<LabelId>,
     /// The places at which nothing can happen.
@@ -77,6 +87,8 @@ pub(super) struct Table {
     pub(super) panics: Vec<Panic>,
     /// The places at which the component may rest, though it could do something elsewhere.
     pub(super) rests: Vec<usize>,
+    /// Can it go on for ever without others seeing it?
+    pub(super) endless: bool,
 }
 
 type Seed<P> = (P, u128, Cause);
@@ -84,16 +96,15 @@ type Seed<P> = (P, u128, Cause);
 struct Node<P> {
     key: Key,
     seeds: Vec<Seed<P>>,
-    explored: bool,
     places: Vec<Place<P>>,
-    /// Can the component go on for ever without others seeing it?
-    endless: bool,
+    numbers: HashMap<(P, Vec<MessageId>), usize>,
     tables: HashMap<Vec<MessageId>, Arc<Table>>,
 }
 
 /// The local explorers of all components.
 pub(super) struct Locals<E: Embedded> {
     pub(super) checker: E,
+    in_order: bool,
     nodes: Vec<Node<E::Point>>,
     numbers: HashMap<Key, NodeId>,
     labels: Vec<Label>,
@@ -105,7 +116,7 @@ pub(super) struct Locals<E: Embedded> {
 }
 
 impl<E: Embedded> Locals<E> {
-    pub(super) fn new(mut checker: E) -> Self {
+    pub(super) fn new(mut checker: E, in_order: bool) -> Self {
         let mut nodes = Vec::new();
         let mut numbers = HashMap::new();
         for component in 0..checker.components().count() {
@@ -114,15 +125,8 @@ impl<E: Embedded> Locals<E> {
             numbers.insert(key.clone(), nodes.len());
             nodes.push(Node::new(key, vec![(checker.reset(component), 1, Cause::Start)]));
         }
-        Locals {
-            checker,
-            nodes,
-            numbers,
-            labels: Vec::new(),
-            label_numbers: HashMap::new(),
-            places: 0,
-            steps: 0,
-        }
+        let (labels, label_numbers) = (Vec::new(), HashMap::new());
+        Locals { checker, in_order, nodes, numbers, labels, label_numbers, places: 0, steps: 0 }
     }
 
     /// The node of a component that has done nothing yet.
@@ -134,7 +138,7 @@ impl<E: Embedded> Locals<E> {
         &self.labels[label as usize]
     }
 
-    fn number_label(&mut self, label: Label) -> LabelId {
+    pub(super) fn number_label(&mut self, label: Label) -> LabelId {
         let fresh = LabelId::try_from(self.labels.len()).expect("fewer labels than memory");
         let Locals { labels, label_numbers, .. } = self;
         *label_numbers.entry(label).or_insert_with_key(|label| {
@@ -147,15 +151,41 @@ impl<E: Embedded> Locals<E> {
         self.nodes[node].key.component
     }
 
-    /// The places of a node.
-    pub(super) fn places(&mut self, node: NodeId, meter: &mut Meter<'_>) -> Result<&[Place<E::Point>], Halt> {
-        self.explore(node, meter)?;
-        Ok(&self.nodes[node].places)
+    pub(super) fn place(&self, node: NodeId, place: usize) -> &Place<E::Point> {
+        &self.nodes[node].places[place]
     }
 
-    /// Can a component go on for ever at this node?
-    pub(super) fn endless(&self, node: NodeId) -> bool {
-        self.nodes[node].endless
+    /// Puts messages into the one form in which they are kept: sorted, or in their order for each sender and receiver.
+    pub(super) fn normalise(&self, messages: &mut [MessageId]) {
+        if self.in_order {
+            messages.sort_by_key(|message| self.checker.ends_of(*message));
+        } else {
+            messages.sort_unstable();
+        }
+    }
+
+    /// Messages and those received after them.
+    pub(super) fn joined(&self, first: &[MessageId], then: &[MessageId]) -> Vec<MessageId> {
+        let mut joined = [first, then].concat();
+        self.normalise(&mut joined);
+        joined
+    }
+
+    /// What can be received next, each content once, if these messages are on offer and some are taken.
+    fn deliverable(&self, offers: &[MessageId], taken: &[MessageId]) -> Vec<MessageId> {
+        let mut taken = taken.to_vec();
+        let mut left: Vec<MessageId> = Vec::new();
+        let mut ends = HashSet::new();
+        for &message in offers {
+            if let Some(at) = taken.iter().position(|other| *other == message) {
+                taken.swap_remove(at);
+            } else if !left.contains(&message)
+                && (!self.in_order || ends.insert(self.checker.ends_of(message)))
+            {
+                left.push(message);
+            }
+        }
+        left
     }
 
     /// The node after one more interface event.
@@ -196,59 +226,19 @@ impl<E: Embedded> Locals<E> {
         fresh
     }
 
-    /// Finds every place of a node: what was known when its skeleton was first seen, and what nobody sees after that.
-    fn explore(&mut self, node: NodeId, meter: &mut Meter<'_>) -> Result<(), Halt> {
-        if self.nodes[node].explored {
-            return Ok(());
-        }
-        let component = self.component(node);
-        let mut numbers: HashMap<E::Point, usize> = HashMap::new();
-        let mut places: Vec<Place<E::Point>> = Vec::new();
-        let mut layer: BTreeMap<usize, u128> = BTreeMap::new();
-        for (point, traces, cause) in self.nodes[node].seeds.clone() {
-            let at = *numbers.entry(point).or_insert_with_key(|point| {
-                places.push(Place { point: point.clone(), traces: 0, cause, inner: Vec::new() });
-                places.len() - 1
-            });
-            let so_far = layer.entry(at).or_default();
-            *so_far = so_far.saturating_add(traces);
-        }
-        let mut expanded = 0;
-        while expanded < places.len() {
-            let point = places[expanded].point.clone();
-            for Move { member, leads, ways, step, .. } in
-                self.checker.moves(component, &point, &[]).into_iter().filter(|step| !step.is_interface())
-            {
-                self.steps += 1;
-                let Some(next) = leads else { continue };
-                let process = self.checker.components().members(component)[member];
-                let at = *numbers.entry(next).or_insert_with_key(|next| {
-                    let cause = Cause::Inside(expanded, process, step);
-                    places.push(Place { point: next.clone(), traces: 0, cause, inner: Vec::new() });
-                    places.len() - 1
-                });
-                places[expanded].inner.push((at, ways));
-            }
-            expanded += 1;
-            self.places += 1;
-            meter.tick(self.places, self.steps)?;
-        }
-        if self.checker.tells_past(component) {
-            for place in &mut places {
-                place.traces = 1;
-            }
-        } else {
-            self.nodes[node].endless = !count_traces(&mut places, layer);
-        }
-        let explored = &mut self.nodes[node];
-        (explored.places, explored.explored, explored.seeds) = (places, true, Vec::new());
-        if let Some(stopped) = self.checker.unreliable() {
-            return Err(Halt::Stopped(stopped));
-        }
-        Ok(())
+    /// The number of a place of a node.
+    fn number_place(&mut self, node: NodeId, point: E::Point, taken: Vec<MessageId>, cause: Cause) -> usize {
+        let Node { places, numbers, .. } = &mut self.nodes[node];
+        let places_total = &mut self.places;
+        *numbers.entry((point, taken)).or_insert_with_key(|(point, taken)| {
+            *places_total += 1;
+            places.push(Place { point: point.clone(), taken: taken.clone(), traces: 0, cause });
+            places.len() - 1
+        })
     }
 
-    /// What a component can do at a node with these messages on offer, in ascending order.
+    /// What a component can do at a node with these messages on offer: finds every place where it can be, from those
+    /// that were known when its skeleton was first seen, by what nobody sees after that.
     pub(super) fn table(
         &mut self,
         node: NodeId,
@@ -258,52 +248,131 @@ impl<E: Embedded> Locals<E> {
         if let Some(known) = self.nodes[node].tables.get(offers) {
             return Ok(Arc::clone(known));
         }
-        self.explore(node, meter)?;
-        let component = self.component(node);
-        let mut seeds: BTreeMap<LabelId, Vec<Seed<E::Point>>> = BTreeMap::new();
-        let mut table =
-            Table { branches: Vec::new(), quiescent: Vec::new(), panics: Vec::new(), rests: Vec::new() };
-        // For each place, what each of its steps needs to receive; and what those need that others see.
-        let mut needs: Vec<Vec<Vec<MessageId>>> = Vec::new();
-        let mut seen: Vec<Vec<MessageId>> = Vec::new();
-        for at in 0..self.nodes[node].places.len() {
-            let Place { point, traces, .. } = &self.nodes[node].places[at];
-            let (point, traces) = (point.clone(), *traces);
-            let moves = self.checker.moves(component, &point, offers);
-            if moves.is_empty() {
-                table.quiescent.push(at);
-            }
-            needs.push(moves.iter().map(|step| step.received.clone()).collect());
-            seen.extend(moves.iter().filter(|step| step.is_interface()).map(|step| step.received.clone()));
-            for step in moves {
-                self.steps += 1;
-                let interface = step.is_interface();
-                let Move { member, clock, received, sent, ways, leads, step } = step;
-                let process = self.checker.components().members(component)[member];
-                match leads {
-                    None => table.panics.push(Panic { place: at, process, step }),
-                    Some(next) if interface => {
-                        let label = self.number_label(Label { member, clock, received, sent });
-                        let cause = Cause::Across(node, at, process, step);
-                        seeds.entry(label).or_default().push((next, traces.saturating_mul(ways), cause));
-                    }
-                    Some(_) => {}
-                }
-            }
+        let mut found = Found::default();
+        for (point, traces, cause) in self.nodes[node].seeds.clone() {
+            let place = self.number_place(node, point, Vec::new(), cause);
+            let at = found.note(place);
+            let so_far = found.begin.entry(at).or_default();
+            *so_far = so_far.saturating_add(traces);
+        }
+        let mut expanded = 0;
+        while expanded < found.table.places.len() {
+            self.expand(node, offers, expanded, &mut found);
+            expanded += 1;
             meter.tick(self.places, self.steps)?;
         }
-        table.rests = rests(&needs, &seen, &self.nodes[node].places);
-        for (label, seeds) in seeds {
+        found.table.endless = !self.count_traces(node, &found);
+        found.table.rests = self.rests(node, &found);
+        for (label, steps) in found.branches {
+            found.table.branches.push(label);
             let mut key = self.nodes[node].key.clone();
             key.labels[self.labels[label as usize].member].push(label);
             if !self.numbers.contains_key(&key) {
+                let seeds =
+                    steps.into_iter().filter_map(|(place, step)| self.seed(node, place, step)).collect();
                 self.insert(key, seeds);
             }
-            table.branches.push(label);
         }
-        let table = Arc::new(table);
+        let table = Arc::new(found.table);
         self.nodes[node].tables.insert(offers.to_vec(), Arc::clone(&table));
-        Ok(table)
+        match self.checker.unreliable() {
+            Some(stopped) => Err(Halt::Stopped(stopped)),
+            None => Ok(table),
+        }
+    }
+
+    /// Finds what can happen at a place of a table.
+    fn expand(&mut self, node: NodeId, offers: &[MessageId], at: usize, found: &mut Found<E::Point>) {
+        let component = self.component(node);
+        let place = found.table.places[at];
+        let Place { point, taken, .. } = &self.nodes[node].places[place];
+        let (point, taken) = (point.clone(), taken.clone());
+        let moves = self.checker.moves(component, &point, &self.deliverable(offers, &taken));
+        if moves.is_empty() {
+            found.table.quiescent.push(place);
+        }
+        found.needs.push(moves.iter().map(|step| step.received.clone()).collect());
+        for mut step in moves {
+            self.steps += 1;
+            let process = self.checker.components().members(component)[step.member];
+            let together = self.joined(&taken, &step.received);
+            if !self.in_order {
+                // Of equal messages each may be the one that is received first.
+                let copies = |message| together.iter().filter(|other| *other == message).count() as u128;
+                step.ways = step.received.iter().fold(step.ways, |ways, message| ways * copies(message));
+            }
+            let seen =
+                !step.sent.is_empty() || !step.received.is_empty() && self.checker.tells_past(component);
+            match &step.leads {
+                None => found.table.panics.push(Panic { place, process, step: step.step }),
+                Some(_) if seen => {
+                    let (member, clock, sent) = (step.member, step.clock.clone(), step.sent.clone());
+                    found.seen.push(together.clone());
+                    let label = self.number_label(Label { member, clock, received: together, sent });
+                    found.branches.entry(label).or_default().push((place, step));
+                }
+                Some(next) => {
+                    let cause = Cause::Inside(place, process, step.step);
+                    let next = self.number_place(node, next.clone(), together, cause);
+                    let next = found.note(next);
+                    found.ways[at].push((next, step.ways));
+                }
+            }
+        }
+    }
+
+    /// Where a step from a place of a node leads, as a place of the next node.
+    fn seed(&self, node: NodeId, place: usize, step: Move<E::Point>) -> Option<Seed<E::Point>> {
+        let traces = self.nodes[node].places[place].traces.saturating_mul(step.ways);
+        let process = self.checker.components().members(self.component(node))[step.member];
+        Some((step.leads?, traces, Cause::Across(node, place, process, step.step)))
+    }
+
+    /// Counts the traces that lead to each place. They are counted by their length, so that each place passes all that
+    /// lead to it on to the next. `false` if they never end.
+    fn count_traces(&mut self, node: NodeId, found: &Found<E::Point>) -> bool {
+        let places = &found.table.places;
+        let mut traces: Vec<u128> = vec![0; places.len()];
+        let mut layer = found.begin.clone();
+        let mut layers = 0;
+        if self.checker.tells_past(self.component(node)) {
+            (traces, layer) = (vec![1; places.len()], BTreeMap::new());
+        }
+        // A way that is longer than this comes to a place twice.
+        while !layer.is_empty() && layers <= places.len() {
+            let mut next: BTreeMap<usize, u128> = BTreeMap::new();
+            for (at, more) in layer {
+                traces[at] = traces[at].saturating_add(more);
+                for &(to, ways) in &found.ways[at] {
+                    let so_far = next.entry(to).or_default();
+                    *so_far = so_far.saturating_add(more.saturating_mul(ways));
+                }
+            }
+            layer = next;
+            layers += 1;
+        }
+        for (place, traces) in places.iter().zip(traces) {
+            self.nodes[node].places[*place].traces = traces;
+        }
+        layer.is_empty()
+    }
+
+    /// The places where a component may stay although, with something on offer, others could see it do something from
+    /// another place: those from which no step needs as little.
+    fn rests(&self, node: NodeId, found: &Found<E::Point>) -> Vec<usize> {
+        let places = &found.table.places;
+        let stays = |at: usize, wanted: &[MessageId]| {
+            let taken = &self.nodes[node].places[places[at]].taken;
+            let mut left = wanted.to_vec();
+            for message in taken {
+                if let Some(at) = left.iter().position(|other| other == message) {
+                    left.swap_remove(at);
+                }
+            }
+            !found.needs[at].iter().any(|needed| needed.iter().all(|message| left.contains(message)))
+        };
+        let rests = |at: &usize| places.len() > 1 && found.seen.iter().any(|wanted| stays(*at, wanted));
+        (0..places.len()).filter(rests).map(|at| places[at]).collect()
     }
 
     /// The steps that lead to a place, each with its process, from the start.
@@ -328,39 +397,49 @@ impl<E: Embedded> Locals<E> {
     }
 }
 
-/// Counts the traces that lead to each place, given those that others see something of at their end. They are counted
-/// by their length, so that each place passes all that lead to it on to the next. `false` if they never end.
-fn count_traces<P>(places: &mut [Place<P>], mut layer: BTreeMap<usize, u128>) -> bool {
-    // A way that is longer than this comes to a place twice.
-    for _ in 0..=places.len() {
-        if layer.is_empty() {
-            return true;
-        }
-        let mut next: BTreeMap<usize, u128> = BTreeMap::new();
-        for (at, traces) in layer {
-            places[at].traces = places[at].traces.saturating_add(traces);
-            for &(to, ways) in &places[at].inner {
-                let so_far = next.entry(to).or_default();
-                *so_far = so_far.saturating_add(traces.saturating_mul(ways));
-            }
-        }
-        layer = next;
-    }
-    false
+/// A table in the making. Places are told by their position in it.
+struct Found<P> {
+    table: Table,
+    at: HashMap<usize, usize>,
+    /// Where steps lead that nobody sees, and how many ways each is.
+    ways: Vec<Vec<(usize, u128)>>,
+    /// How many traces lead to a place as the first at this node.
+    begin: BTreeMap<usize, u128>,
+    /// What each of its steps needs to receive.
+    needs: Vec<Vec<Vec<MessageId>>>,
+    /// What was received, from the beginning of the node on, with each step that others see.
+    seen: Vec<Vec<MessageId>>,
+    /// The steps that others see, each with the number of its place.
+    branches: BTreeMap<LabelId, Vec<(usize, Move<P>)>>,
 }
 
-/// The places where a component may stay although, with something on offer, others could see it do something from
-/// another place: those from which no step needs as little.
-fn rests<P>(needs: &[Vec<Vec<MessageId>>], seen: &[Vec<MessageId>], places: &[Place<P>]) -> Vec<usize> {
-    let enough =
-        |offers: &[MessageId], needed: &[MessageId]| needed.iter().all(|message| offers.contains(message));
-    let stays = |at: usize, offers: &[MessageId]| !needs[at].iter().any(|needed| enough(offers, needed));
-    let rests = |at: &usize| places[*at].inner.is_empty() && seen.iter().any(|offers| stays(*at, offers));
-    (0..places.len()).filter(|at| places.len() > 1 && rests(at)).collect()
+impl<P> Default for Found<P> {
+    fn default() -> Self {
+        Found {
+            table: Table::default(),
+            at: HashMap::new(),
+            ways: Vec::new(),
+            begin: BTreeMap::new(),
+            needs: Vec::new(),
+            seen: Vec::new(),
+            branches: BTreeMap::new(),
+        }
+    }
+}
+
+impl<P> Found<P> {
+    /// The position of a place.
+    fn note(&mut self, place: usize) -> usize {
+        *self.at.entry(place).or_insert_with(|| {
+            self.table.places.push(place);
+            self.ways.push(Vec::new());
+            self.ways.len() - 1
+        })
+    }
 }
 
 impl<P> Node<P> {
     fn new(key: Key, seeds: Vec<Seed<P>>) -> Self {
-        Node { key, seeds, explored: false, places: Vec::new(), endless: false, tables: HashMap::new() }
+        Node { key, seeds, places: Vec::new(), numbers: HashMap::new(), tables: HashMap::new() }
     }
 }

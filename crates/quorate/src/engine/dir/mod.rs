@@ -108,7 +108,7 @@ pub fn dir_in_components(
     let mut judge = Judge::new(model);
     let explored = global
         .explore(&mut meter, &mut |global, skeleton, meter| judge.look_at(global, skeleton, meter))
-        .and_then(|()| judge.local_traces(&mut global, &mut meter));
+        .map(|()| judge.local_traces(&global));
     let (verdict, local_traces) = match explored {
         Ok(traces) => (Verdict::Holds, Some(traces)),
         Err(Halt::Stopped(stopped)) => (Verdict::Unknown(stopped), None),
@@ -148,11 +148,12 @@ fn told(
 ) -> Verdict {
     let mut sequences: Vec<Vec<LocalStep>> = vec![Vec::new(); model.processes().len()];
     for (component, place) in cut.places.iter().enumerate() {
-        let node = global.standing(&cut.skeleton, component, meter).and_then(|standing| {
-            global.locals.places(standing.node, meter)?;
+        let offers = global.on_offer(&cut.skeleton, component).contents;
+        let standing = global.standing(&cut.skeleton, component, meter).and_then(|standing| {
+            global.locals.table(standing.node, &offers, meter)?;
             Ok(standing.node)
         });
-        let node = match node {
+        let node = match standing {
             Ok(node) => node,
             Err(Halt::Stopped(stopped)) => return Verdict::Unknown(stopped),
             Err(Halt::Panicking(_) | Halt::Broken(_)) => {
