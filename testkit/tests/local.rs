@@ -360,3 +360,16 @@ fn few_local_events_are_covered_and_said() {
     assert_eq!((within(2, 3), within(2, 2)), ("holds within", "violated"));
     assert_eq!((within(9, 4), within(9, 3)), ("holds", "violated"));
 }
+
+#[test]
+fn a_limit_on_duplicates_is_said_where_it_was_reached() {
+    let model = counting(&[Word::Tick(1), Word::Tick(1)], false, false, 3);
+    let within = |duplicates| {
+        let search = Search { duplicates_max: Some(duplicates), threads: 1, ..Search::default() };
+        let report = check(&model, &search, &mut ());
+        (report.verdict.word(), report.coverage.states)
+    };
+    // Two ticks wait at once, or they are counted one by one.
+    assert_eq!(within(1), ("holds", 6));
+    assert_eq!(within(0), ("holds within", 5));
+}

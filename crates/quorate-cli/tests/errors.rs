@@ -50,7 +50,7 @@ fn a_wrong_command_line() {
         (&["check", "paxos", "--reduce", "nosuch"], "--reduce is 'nosuch': expected none, auto"),
         (
             &["check", "paxos", "--engine", "nosuch"],
-            "--engine is 'nosuch': expected explore, local, b-dfs, b-dfs-plain, lmc-gen, lmc-opt",
+            "--engine is 'nosuch': expected explore, local, b-dfs, b-dfs-memo, lmc-gen, lmc-opt",
         ),
         (
             &["check", "paxos", "--engine", "b-dfs", "--reduce", "inert,beliefs"],

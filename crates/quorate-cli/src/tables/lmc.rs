@@ -66,8 +66,8 @@ fn buggy(name: &'static str, check: &'static str, verdict: Expected) -> Series {
 
 fn series() -> Vec<Series> {
     vec![
-        sound(B_DFS, "paxos-node --engine b-dfs-plain"),
-        sound(MEMOISED, "paxos-node --engine b-dfs"),
+        sound(B_DFS, "paxos-node --engine b-dfs"),
+        sound(MEMOISED, "paxos-node --engine b-dfs-memo"),
         sound(LMC_GEN, "paxos-node --engine lmc-gen"),
         sound(LMC_OPT, "paxos-node --engine lmc-opt"),
         sound(LMC_LOCAL, "paxos-node --engine lmc-opt --stage explore"),

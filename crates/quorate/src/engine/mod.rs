@@ -34,9 +34,10 @@ pub enum Engine {
     Explore,
     /// Local states first: what no combination of them can break, no run breaks.
     Local,
-    /// Global states, newest first up to a depth: the baseline of the paper on local model checking.
+    /// Global states, newest first up to a depth, with handlers that run once for each distinct local step.
     BoundedDepth,
-    /// The same on states by content, each transition running its handler, as that paper has it.
+    /// The same on states by content, each transition running its handler: the baseline of the paper on local model
+    /// checking.
     PlainDepth,
     /// Local states, combined in every way: the general algorithm of that paper, with its shortcuts.
     LmcGeneral,
@@ -51,8 +52,8 @@ impl Engine {
     pub const ALL: [Engine; 7] = [
         Engine::Explore,
         Engine::Local,
-        Engine::BoundedDepth,
         Engine::PlainDepth,
+        Engine::BoundedDepth,
         Engine::LmcGeneral,
         Engine::LmcOptimised,
         Engine::Dir,
@@ -63,8 +64,8 @@ impl Engine {
         match self {
             Engine::Explore => "explore",
             Engine::Local => "local",
-            Engine::BoundedDepth => "b-dfs",
-            Engine::PlainDepth => "b-dfs-plain",
+            Engine::BoundedDepth => "b-dfs-memo",
+            Engine::PlainDepth => "b-dfs",
             Engine::LmcGeneral => "lmc-gen",
             Engine::LmcOptimised => "lmc-opt",
             Engine::Dir => "dir",
