@@ -93,6 +93,7 @@ pub(crate) struct Snapshot {
 
 impl Snapshot {
     /// How many steps led there.
+    #[cfg(feature = "program")]
     pub(crate) fn steps(&self) -> usize {
         self.trace.steps.len()
     }
