@@ -9,9 +9,12 @@ use quorate::engine::{Engine, Mutant, Order, Search, Tuning};
 use quorate::protocol::{Model, Value};
 use quorate::verdict::Stopped;
 use quorate_testkit::compare::{differences, explored};
-use quorate_testkit::corpus::{STATES_MAX, for_each_seed, seeds};
+use quorate_testkit::corpus::{for_each_seed, seeds};
 use quorate_testkit::naive::{Findings, NO_PANIC, search};
 use quorate_testkit::random::RandomProtocol;
+
+/// Protocols with more states are skipped.
+const STATES_MAX: usize = 1_500;
 
 /// The engines to compare on a protocol of so many states: whoever runs handlers each time is slow.
 fn engines(states: usize) -> &'static [Engine] {

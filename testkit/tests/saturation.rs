@@ -116,8 +116,8 @@ fn finds_the_report(busy: usize, which: &[Reduction], mutant: Option<Mutant>) ->
 #[test]
 fn what_was_seen_of_a_process_is_noted_for_all_it_can_be_exchanged_with() {
     for which in [&[Stubborn, Symmetry][..], &[Stubborn, Symmetry, Inert]] {
-        let overlooks = |busy: &usize| !finds_the_report(*busy, which, Some(Mutant::NoSaturation));
-        let missed: Vec<usize> = (0..20).filter(overlooks).collect();
+        let overlooked = |busy: &usize| !finds_the_report(*busy, which, Some(Mutant::NoSaturation));
+        let missed: Vec<usize> = (0..20).filter(overlooked).collect();
         assert!(missed.len() >= 3, "{which:?}: only {missed:?} miss the report");
     }
 }

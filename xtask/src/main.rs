@@ -19,9 +19,10 @@ cargo xtask COMMAND
                    components, tidy, format, clippy, bare, peers, tests, doctests, docs, bench.
                    With steps named, only those. Missing parts of the toolchain are installed.
   tidy             The style of the house as a test: only the `tidy` step, without building anything.
-  bench            The reference Paxos (3,3,1), unreduced, in Quorate, stateright, SPIN and rumur, in turns;
-                   prints the medians, the ratios, and which targets are reached. SPIN and rumur are
-                   installed with apt-get where that is possible, and left out where it is not.
+  bench            The reference Paxos (3,3,1), unreduced, in Quorate, stateright, SPIN and rumur, in turns, and
+                   reduced in Quorate and SPIN; prints the medians, the ratios, and which targets are
+                   reached. SPIN and rumur are installed with apt-get where that is possible, and left out
+                   where it is not.
       --small        Paxos (2,3,1), a matter of seconds; checks the counts, and says nothing of targets
       --rounds N     how often each contestant runs (default 3)
       --skip NAME    leave out a contestant whose name contains NAME; may be repeated

@@ -34,7 +34,7 @@ fn the_help_of_a_protocol_shows_its_parameters_and_bugs() {
         "--acceptors <NUMBER>",
         "how many acceptors (1 to 60)",
         "[default: 3]",
-        "[possible values: quorum, single]",
+        "[possible values: quorum, single, tally]",
         "- always-accept:",
         "--memory-max <SIZE>",
         "\nWorld:\n",

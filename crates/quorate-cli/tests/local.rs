@@ -158,3 +158,14 @@ fn what_cannot_be_shown_is_an_error() {
         assert!(help.contains(shown), "expected {shown:?} in {help}");
     }
 }
+
+#[test]
+fn the_closure_has_every_step_and_some_that_never_happen() {
+    let closure = run(&["local", "paxos", "--closure", "--json"]).json();
+    let seen = paxos();
+    assert_eq!((&closure["complete"], &seen["complete"]), (&true.into(), &true.into()));
+    let states = |graphs: &Value| graphs["totals"]["local_states"].as_u64().expect("a number");
+    let steps = |graphs: &Value| graphs["totals"]["local_steps"].as_u64().expect("a number");
+    assert!(states(&closure) >= states(&seen) && steps(&closure) > steps(&seen));
+    assert_eq!(states(&closure), 31);
+}

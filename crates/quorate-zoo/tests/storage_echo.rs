@@ -137,6 +137,14 @@ fn regular_storage_is_not_atomic_once_there_are_two_reads() {
 }
 
 #[test]
+fn a_reader_of_a_regular_register_may_go_back() {
+    let monotonic = ("property", "monotonic-reads");
+    search("regular-storage", &vec![monotonic], None).assert_holds();
+    let two_reads = vec![monotonic, ("reads", "2")];
+    check_violated("regular-storage", &two_reads, None, "monotonic-reads", 10);
+}
+
+#[test]
 fn every_bug_of_regular_storage_is_found_with_single_messages() {
     let check = |bug, steps| {
         let given = vec![("transitions", "single")];

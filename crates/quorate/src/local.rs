@@ -12,7 +12,7 @@
 
 use std::collections::{HashMap, HashSet};
 
-use crate::engine::{Search, Watch, explore_and_read};
+use crate::engine::{Search, Watch, explore_and_read, read_closure};
 use crate::kernel::StepSeen;
 use crate::protocol::{Envelope, Model, ProcessId, Sending, Value};
 use crate::reduce::Reduction;
@@ -65,6 +65,17 @@ pub fn local_graphs(model: Model, search: &Search, watch: &mut dyn Watch) -> Loc
     search.reductions.which.retain(|reduction| [Reduction::Inert, Reduction::Stubborn].contains(reduction));
     let (report, graphs) = explore_and_read(&model, &search, watch, |kernel| {
         let graph = |process| LocalGraph::new(&model, process, kernel.steps_seen(process));
+        model.ids().map(graph).collect()
+    });
+    LocalGraphs { model, graphs, report }
+}
+
+/// The local graphs of a system in its local closure: with every step that a process could take if no message were ever
+/// used up, whether it can happen or not.
+pub fn local_closure(model: Model, search: &Search, watch: &mut dyn Watch) -> LocalGraphs {
+    let model = model.without_properties();
+    let (report, graphs) = read_closure(&model, search, watch, |closure| {
+        let graph = |process| LocalGraph::new(&model, process, closure.steps_seen(process));
         model.ids().map(graph).collect()
     });
     LocalGraphs { model, graphs, report }

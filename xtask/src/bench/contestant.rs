@@ -21,7 +21,9 @@ pub(super) struct Contestant {
     pub(super) threads: usize,
     program: PathBuf,
     arguments: Vec<String>,
-    /// What it must count; nothing for a search that is stopped early.
+    /// Does it leave out states? Then only the time to its verdict can be compared.
+    pub(super) reduced: bool,
+    /// What it must count; nothing for a search that is stopped early or leaves out states.
     expected: Option<Counts>,
     read: fn(&str) -> Option<Counts>,
 }
@@ -48,7 +50,7 @@ impl Contestant {
 }
 
 /// How a peer is built for an instance.
-type Build = fn(&Instance) -> Result<Contestant, Failure>;
+type Build = fn(&Instance) -> Result<Vec<Contestant>, Failure>;
 
 /// Builds everybody who can take part.
 pub(super) fn prepare(instance: &Instance, options: &Options) -> Result<Vec<Contestant>, Failure> {
@@ -64,7 +66,7 @@ pub(super) fn prepare(instance: &Instance, options: &Options) -> Result<Vec<Cont
             continue;
         }
         match available(name, options.install) {
-            Ok(()) => contestants.push(build(instance)?),
+            Ok(()) => contestants.extend(build(instance)?),
             Err(why) => eprintln!("{name} does not take part: {why}"),
         }
     }
@@ -74,21 +76,23 @@ pub(super) fn prepare(instance: &Instance, options: &Options) -> Result<Vec<Cont
 fn quorate(instance: &Instance) -> Result<Vec<Contestant>, Failure> {
     eprintln!("building Quorate");
     run(cargo(["build", "--quiet", "--release", "--package", "quorate-cli"]))?;
-    let one = |threads: usize| -> Result<Contestant, Failure> {
+    let one = |name: &str, threads: usize, reduce: &str| -> Result<Contestant, Failure> {
         let words = format!(
-            "check paxos --proposers {} --acceptors 3 --learners 1 --reduce none --threads {threads} --json",
+            "check paxos --proposers {} --acceptors 3 --learners 1 --reduce {reduce} --threads {threads} --json",
             instance.proposers
         );
+        let reduced = reduce != "none";
         Ok(Contestant {
-            name: format!("Quorate, {threads} thread{}", if threads == 1 { "" } else { "s" }),
+            name: format!("Quorate, {name}"),
             threads,
             program: target()?.join("release/quorate"),
             arguments: words.split(' ').map(str::to_string).collect(),
-            expected: Some(instance.quorum),
-            read: read_json,
+            reduced,
+            expected: (!reduced).then_some(instance.quorum),
+            read: read_quorate,
         })
     };
-    Ok(vec![one(1)?, one(2)?])
+    Ok(vec![one("1 thread", 1, "none")?, one("2 threads", 2, "none")?, one("reduced", 1, "auto")?])
 }
 
 /// Where the package for stateright is built, away from the product.
@@ -124,6 +128,7 @@ fn faster_order(
             threads: 1,
             program: stateright_target()?.join("release/quorate-bench-stateright"),
             arguments: words.split_whitespace().map(str::to_string).collect(),
+            reduced: false,
             expected,
             read: read_json,
         };
@@ -141,6 +146,11 @@ fn read_json(printed: &str) -> Option<Counts> {
         states: json_number(printed, "states")?,
         transitions: json_number(printed, "transitions")?,
     })
+}
+
+/// Of a search that found nothing wrong.
+fn read_quorate(printed: &str) -> Option<Counts> {
+    read_json(printed).filter(|_| printed.contains("\"holds\""))
 }
 
 /// A peer from Debian: there, or installed now, or the reason why not.
@@ -179,25 +189,34 @@ fn shell(folder: &Path, line: &str) -> Result<(), Failure> {
     output(command).map(drop)
 }
 
-fn spin(instance: &Instance) -> Result<Contestant, Failure> {
+/// As it is asked for all states, and with the partial-order reduction that it has by default.
+fn spin(instance: &Instance) -> Result<Vec<Contestant>, Failure> {
     eprintln!("building SPIN's checker");
     let folder = workshop("spin")?;
     let model = root().join("benches/peers/paxos.pml");
     std::fs::copy(&model, folder.join("paxos.pml")).map_err(Failure::io("copying SPIN's model"))?;
     shell(&folder, &format!("spin -a -DNP={} paxos.pml", instance.proposers))?;
-    shell(&folder, "gcc -O2 -w -DSAFETY -DNOFAIR -DNOREDUCE -o pan pan.c")?;
-    Ok(Contestant {
-        name: "SPIN".to_string(),
-        threads: 1,
-        program: folder.join("pan"),
-        arguments: vec!["-m10000".to_string(), "-w24".to_string()],
-        expected: Some(instance.quorum),
-        read: read_spin,
-    })
+    let one = |name: &str, program: &str, switch: &str, reduced: bool| -> Result<Contestant, Failure> {
+        shell(&folder, &format!("gcc -O2 -w -DSAFETY -DNOFAIR {switch} -o {program} pan.c"))?;
+        Ok(Contestant {
+            name: name.to_string(),
+            threads: 1,
+            program: folder.join(program),
+            arguments: vec!["-m10000".to_string(), "-w24".to_string()],
+            reduced,
+            expected: (!reduced).then_some(instance.quorum),
+            read: read_spin,
+        })
+    };
+    Ok(vec![one("SPIN", "pan", "-DNOREDUCE", false)?, one("SPIN, reduced", "pan-reduced", "", true)?])
 }
 
 /// `7479449 states, stored` and `37238398 transitions (= stored+matched)`; the initial state is one more.
+/// Of a search that found nothing wrong.
 fn read_spin(printed: &str) -> Option<Counts> {
+    if !printed.contains("errors: 0") {
+        return None;
+    }
     let before = |words: &str| {
         let line = printed.lines().find(|line| line.contains(words))?;
         line.split_whitespace().next()?.parse::<u64>().ok()
@@ -205,7 +224,7 @@ fn read_spin(printed: &str) -> Option<Counts> {
     Some(Counts { states: before("states, stored")?, transitions: before("transitions (=")?.checked_sub(1)? })
 }
 
-fn rumur(instance: &Instance) -> Result<Contestant, Failure> {
+fn rumur(instance: &Instance) -> Result<Vec<Contestant>, Failure> {
     eprintln!("building rumur's checker");
     let folder = workshop("rumur")?;
     let model = root().join("benches/peers/paxos.m.in");
@@ -216,14 +235,15 @@ fn rumur(instance: &Instance) -> Result<Contestant, Failure> {
     // The double-width compare-and-swap is a switch of one processor family only.
     let wide = if cfg!(target_arch = "x86_64") { "-mcx16" } else { "" };
     shell(&folder, &format!("gcc -std=c11 -O3 -march=native {wide} -o paxos paxos.c -lpthread"))?;
-    Ok(Contestant {
+    Ok(vec![Contestant {
         name: "rumur".to_string(),
         threads: 1,
         program: folder.join("paxos"),
         arguments: Vec::new(),
+        reduced: false,
         expected: Some(instance.quorum),
         read: read_rumur,
-    })
+    }])
 }
 
 /// `7479449 states, 37238397 rules fired in 84s.`
@@ -240,8 +260,7 @@ mod tests {
     #[test]
     fn answers_of_the_peers_are_read() {
         let counts = Some(Counts { states: 27_410, transitions: 94_055 });
-        let spin =
-            "    27410 states, stored\n    66646 states, matched\n    94056 transitions (= stored+matched)\n";
+        let spin = "depth reached 18, errors: 0\n    27410 states, stored\n    66646 states, matched\n    94056 transitions (= stored+matched)\n";
         assert_eq!(read_spin(spin), counts);
         assert_eq!(
             read_rumur(
@@ -251,6 +270,10 @@ mod tests {
         );
         assert_eq!(read_json(r#"{"states": 27410, "transitions": 94055}"#), counts);
         assert_eq!(read_spin("pan: out of memory\n"), None);
+        assert_eq!(read_spin(&spin.replace("errors: 0", "errors: 1")), None);
+        let quorate = r#"{"verdict": "holds", "states": 27410, "transitions": 94055}"#;
+        assert_eq!(read_quorate(quorate), counts);
+        assert_eq!(read_quorate(&quorate.replace("holds", "violated")), None);
     }
 
     #[test]
@@ -259,6 +282,7 @@ mod tests {
             name: "liar".to_string(),
             threads: 1,
             program: PathBuf::from("echo"),
+            reduced: false,
             arguments: vec![r#"{"states": 1, "transitions": 2}"#.to_string()],
             expected: Some(Counts { states: 1, transitions: 3 }),
             read: read_json,

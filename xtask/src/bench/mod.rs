@@ -1,9 +1,10 @@
-//! The race: the reference Paxos, unreduced, in Quorate and in its peers, in one run on one machine.
+//! The race: the reference Paxos in Quorate and in its peers, in one run on one machine.
 //!
 //! The contestants alternate round by round and their medians are compared, for the machine is noisy. Each
 //! must arrive at the known counts to the last state; one that does not ends the run. The peers get their
 //! best: stateright the faster of its two orders and a package built with every optimisation, SPIN and
-//! rumur the switches that their manuals recommend.
+//! rumur the switches that their manuals recommend. Beside these searches of all states, Quorate and SPIN run once more
+//! with the reductions that they choose by themselves, to compare the time to a verdict.
 
 mod contestant;
 mod measure;
@@ -95,6 +96,7 @@ const FULL: Instance =
 struct Row {
     name: String,
     threads: usize,
+    reduced: bool,
     counts: Counts,
     wall_s: f64,
     cpu_s: Option<f64>,
@@ -135,6 +137,7 @@ impl Row {
         Row {
             name: contestant.name.clone(),
             threads: contestant.threads,
+            reduced: contestant.reduced,
             counts: runs[0].counts,
             wall_s: measure::median(runs.iter().map(|run| run.wall_s)).unwrap_or_default(),
             cpu_s: measure::median(runs.iter().filter_map(|run| run.cpu_s)),
@@ -151,6 +154,11 @@ impl Row {
         }
         let by_the_wall = |row: &Row| row.counts.transitions as f64 / row.wall_s;
         by_the_wall(self) / by_the_wall(other)
+    }
+
+    /// How many times sooner its verdict is there than another's.
+    fn times_as_soon_as(&self, other: &Row) -> f64 {
+        other.seconds() / self.seconds()
     }
 
     /// The seconds that speed is measured in: of the processor for one thread, since others share the

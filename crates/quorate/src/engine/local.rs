@@ -16,7 +16,7 @@
 use std::sync::Arc;
 
 use super::{Order, Search, Tuning, Watch, explore, in_parallel};
-use crate::kernel::{Candidate, Candidates, Closure, GaveUp, Level, Within};
+use crate::kernel::{Candidate, Candidates, Closure, Level, Within};
 use crate::protocol::Model;
 use crate::reduce::Reduction;
 use crate::verdict::{Coverage, LocalCoverage, Report, Stopped, Verdict};
@@ -44,6 +44,31 @@ pub fn closure_of(model: &Model, tuning: Tuning) -> Option<(Within, u8)> {
     closure.close(None, &mut |_| false);
     let precision = closure.levels().max().unwrap_or(Level::Loose) as u8;
     closure.gave_up().is_none().then(|| (closure.everything(), precision))
+}
+
+/// The closure of a model, read when it is closed; why not if it is not there.
+pub(crate) fn read_closure<T>(
+    model: &Model,
+    search: &Search,
+    watch: &mut dyn Watch,
+    read: impl FnOnce(&Closure<'_>) -> T,
+) -> (Report, T) {
+    let mut closure = Closure::new(model, search.tuning, search.threads);
+    let mut stopped = None;
+    let coverage = |bytes, closure: &Closure<'_>| Coverage {
+        bytes,
+        local_steps: closure.size().steps,
+        handler_calls: closure.handler_calls(),
+        ..Coverage::default()
+    };
+    closure.close(None, &mut |bytes| {
+        stopped = watch.round(&Coverage { bytes, ..Coverage::default() });
+        stopped.is_some()
+    });
+    let gave_up = closure.gave_up().map(|gave_up| Stopped::Unsuited(gave_up.told(model)));
+    let verdict = stopped.or(gave_up).map_or(Verdict::Holds, Verdict::Unknown);
+    let report = super::simple_report(model, verdict, coverage(closure.bytes(), &closure));
+    (report, read(&closure))
 }
 
 struct Run<'r> {
@@ -111,19 +136,7 @@ impl Run<'_> {
     /// The ways in which something could go wrong; or why they cannot be listed.
     fn candidates(&mut self, closure: &Closure<'_>) -> Result<Candidates, String> {
         if let Some(gave_up) = closure.gave_up() {
-            let name = |process| self.model.process(process).name();
-            return Err(match gave_up {
-                GaveUp::Diverged(process) => format!(
-                    "the local closure goes on and on at {}: global states are searched instead",
-                    name(process)
-                ),
-                GaveUp::CannotTell(process) => format!(
-                    "what {} selects cannot be told for messages that it may never have together: global states are \
-                     searched instead",
-                    name(process)
-                ),
-                GaveUp::Stopped => "the local closure was not finished".to_string(),
-            });
+            return Err(format!("{}: global states are searched instead", gave_up.told(self.model)));
         }
         self.local.closure = Some(closure.size());
         self.coverage.local_steps = closure.size().steps;

@@ -16,6 +16,7 @@ pub(crate) use explore::explore_and_read;
 #[doc(hidden)]
 pub use local::closure_of;
 pub use local::local;
+pub(crate) use local::read_closure;
 
 use std::sync::Arc;
 

@@ -22,6 +22,7 @@ use one::Bounds;
 pub(super) use one::{Edge, ProcessClosure};
 use supply::{Supplies, Supply, sent_at_most};
 
+use super::StepSeen;
 use super::mail::MessageId;
 use super::process::LocalId;
 use super::table::Interner;
@@ -62,6 +63,21 @@ pub(crate) enum GaveUp {
     CannotTell(ProcessId),
     /// There was no time for it.
     Stopped,
+}
+
+impl GaveUp {
+    /// Why, in words.
+    pub(crate) fn told(self, model: &Model) -> String {
+        let name = |process| model.process(process).name();
+        match self {
+            GaveUp::Diverged(process) => format!("the local closure goes on and on at {}", name(process)),
+            GaveUp::CannotTell(process) => format!(
+                "what {} selects cannot be told for messages that it may never have together",
+                name(process)
+            ),
+            GaveUp::Stopped => "the local closure was not finished".to_string(),
+        }
+    }
 }
 
 /// How much there is.
@@ -243,6 +259,11 @@ impl<'m> Closure<'m> {
     pub(crate) fn impure(&mut self) -> Option<&str> {
         self.processes.iter_mut().for_each(|process| process.purity.conclude(self.model));
         self.processes.iter().find_map(|process| process.purity.impure())
+    }
+
+    /// The steps of a process, apart from those that panic.
+    pub(crate) fn steps_seen(&self, process: ProcessId) -> impl Iterator<Item = StepSeen> {
+        self.processes[process.index()].steps_seen()
     }
 
     /// The steps of all processes, with the messages numbered in common.

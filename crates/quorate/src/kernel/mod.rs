@@ -37,7 +37,7 @@ use std::sync::Arc;
 pub use candidates::Classes;
 pub(crate) use candidates::{Candidate, Candidates, Within};
 pub use closure::ClosureSize;
-pub(crate) use closure::{Closure, GaveUp, Level};
+pub(crate) use closure::{Closure, Level};
 use component::Component;
 use local::Live;
 pub(crate) use local::StepSeen;

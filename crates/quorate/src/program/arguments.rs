@@ -72,6 +72,7 @@ fn local(program: &str, protocols: &[Protocol]) -> Result<Command, Failure> {
             "Examples:\n  \
              {program} local {name}\n  \
              {program} local {name} --json\n  \
+             {program} local {name} --closure\n  \
              {program} local {name} --dot | dot -Tsvg > {name}.svg\n\n\
              Exit codes: 0 the graphs are complete, 2 they are not, 64 and above: an error, told in one line."
         )
@@ -303,6 +304,9 @@ fn picture_options() -> Vec<Arg> {
         Arg::new("process")
             .value_name("NAME")
             .help("Show this process only, such as 'acceptor 0', or those of this role"),
+        Arg::new("closure")
+            .action(ArgAction::SetTrue)
+            .help("Show also what could only happen if no message were ever used up: the local closure"),
         Arg::new("dot")
             .value_name("FILE")
             .num_args(0..=1)

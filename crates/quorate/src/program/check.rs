@@ -15,7 +15,7 @@ use crate::engine::published::Stage;
 use crate::engine::{self, Classes, Engine, Order, Search, Visited};
 use crate::protocol::{Arguments, Model, Protocol};
 use crate::reduce::Refused;
-use crate::verdict::{Report, Snapshot, Verdict, svg};
+use crate::verdict::{Report, Snapshot, TraceStep, Verdict, svg};
 
 /// Checks a protocol as the matches of its subcommand say, and prints the answer.
 pub(super) fn check(protocol: &Protocol, matches: &ArgMatches) -> Result<u8, Failure> {
@@ -64,6 +64,27 @@ impl<'p> Job<'p> {
     pub(super) fn new(protocol: &'p Protocol, matches: &ArgMatches) -> Result<Self, Failure> {
         let (arguments, model) = instance(protocol, matches)?;
         let model = snapshot::start(protocol, model, matches)?;
+        Job::of(protocol, arguments, model, matches)
+    }
+
+    /// The same, in the state after these steps.
+    pub(super) fn after(
+        steps: &[TraceStep],
+        protocol: &'p Protocol,
+        matches: &ArgMatches,
+    ) -> Result<Self, Failure> {
+        let (arguments, model) = instance(protocol, matches)?;
+        let unreached =
+            |error| Failure::Usage(format!("{}: {error}: expected steps that it can take", protocol.name()));
+        Job::of(protocol, arguments, model.after(steps).map_err(unreached)?, matches)
+    }
+
+    fn of(
+        protocol: &'p Protocol,
+        arguments: Arguments,
+        model: Model,
+        matches: &ArgMatches,
+    ) -> Result<Self, Failure> {
         let mut search = search(matches);
         let refused;
         (search.reductions, refused) = reductions::chosen(&model, matches, &search)?;

@@ -19,7 +19,7 @@ use super::progress::{Progress, heed_interrupts};
 use super::text;
 use super::units::grouped;
 use super::world::WorldStory;
-use crate::local::{LocalGraph, LocalGraphs, LocalStep, local_graphs};
+use crate::local::{LocalGraph, LocalGraphs, LocalStep, local_closure, local_graphs};
 use crate::protocol::{Model, Process, ProcessId, Protocol, Value};
 use crate::reduce::Reductions;
 use crate::world::StepKind;
@@ -44,7 +44,11 @@ pub(super) fn local(protocol: &Protocol, matches: &ArgMatches) -> Result<u8, Fai
     (search.reductions, _) = Reductions::strongest(&model);
     heed_interrupts();
     let mut progress = Progress::new(check::limits(&search, matches));
-    let found = local_graphs(model, &search, &mut progress);
+    let found = if matches.get_flag("closure") {
+        local_closure(model, &search, &mut progress)
+    } else {
+        local_graphs(model, &search, &mut progress)
+    };
     drop(progress);
 
     let shown = Shown::new(&found, &wanted);

@@ -26,7 +26,7 @@ use super::json::FORMAT;
 use super::output;
 use super::progress::heed_interrupts;
 use crate::protocol::Protocol;
-use crate::verdict::{Stopped, Verdict};
+use crate::verdict::{Stopped, TraceStep, Verdict};
 
 pub use figure::{Curve, Depths, Fact, Figure, Plot, Series, Sought, Unit};
 
@@ -342,7 +342,7 @@ fn search<'t>(
                 if !matches.get_flag("quiet") {
                     output::note(&format!("row {} of {}: {}", at + 1, rows.len(), title(group, row)));
                 }
-                check(protocols, &whole(words, table), root, matches)?
+                check(protocols, &whole(words, table), &[], root, matches)?
             }
         };
         lines.push(Line { group, row, outcome });
@@ -355,10 +355,11 @@ fn whole(words: &str, table: &Table) -> String {
     format!("{words} {}", table.options).trim_end().to_string()
 }
 
-/// Runs one row, with the limits of the table.
+/// Runs one row, with the limits of the table; after these steps, if there are any.
 fn check(
     protocols: &[Protocol],
     words: &str,
+    start: &[TraceStep],
     root: &Command,
     matches: &ArgMatches,
 ) -> Result<Outcome, Failure> {
@@ -382,7 +383,9 @@ fn check(
     let Some((name, parsed)) = instance else {
         return Err(Failure::Usage(format!("a row of a table is '{words}': expected a protocol")));
     };
-    let job = Job::new(super::named(protocols, name)?, parsed)?;
+    let protocol = super::named(protocols, name)?;
+    let job =
+        if start.is_empty() { Job::new(protocol, parsed)? } else { Job::after(start, protocol, parsed)? };
     let (report, time) = job.run();
     let answer = serde_json::to_value(job.answer(&report, time))
         .map_err(|error| Failure::Output(format!("cannot write JSON: {error}: expected plain values")))?;

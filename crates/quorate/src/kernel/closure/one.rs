@@ -12,8 +12,9 @@ use crate::kernel::mail::{Mail, MessageId, SendsId};
 use crate::kernel::process::{INITIAL, LocalId, LocalStep, Possibility, ProcessGraph, Start};
 use crate::kernel::purity::Purity;
 use crate::kernel::table::Interner;
-use crate::kernel::{NOTHING, Tools};
-use crate::protocol::{Envelope, Model, ProcessId, Trigger, Value};
+use crate::kernel::{NOTHING, StepSeen, Tools};
+use crate::protocol::{Envelope, Model, ProcessId, Sending, Trigger, Value};
+use crate::world::StepKind;
 
 /// Messages and how many of each, in order.
 pub(super) type Bag = BTreeMap<MessageId, u32>;
@@ -37,6 +38,8 @@ pub(in crate::kernel) struct Edge {
     pub(in crate::kernel) sent: SendsId,
     /// Does it happen by itself, without a message?
     pub(in crate::kernel) by_itself: bool,
+    /// Which transition; none if it is a restart.
+    pub(in crate::kernel) transition: Option<usize>,
 }
 
 /// What a local state can do with the messages that were tried on it; none were at first.
@@ -234,7 +237,7 @@ impl ProcessClosure {
         let mut turn = std::mem::take(&mut self.progress[place].waiting);
         turn.extend(self.progress[place].seen..tried.possibilities.len());
         self.progress[place].seen = tried.possibilities.len();
-        let mut leads: Vec<(Option<Node>, Vec<MessageId>, SendsId, bool)> = Vec::new();
+        let mut leads = Vec::new();
         for possibility in turn {
             let Possibility { transition, consumed, outcomes } =
                 self.tried[&local].possibilities[possibility].clone();
@@ -253,7 +256,7 @@ impl ProcessClosure {
                         (Some(Node { local: *local, restarts, consumed }), *sends)
                     }
                 };
-                leads.push((to, consumed.clone(), sends, by_itself));
+                leads.push((to, consumed.clone(), sends, by_itself, Some(transition)));
             }
         }
         let restarted = std::mem::replace(&mut self.progress[place].restarted, true);
@@ -261,18 +264,36 @@ impl ProcessClosure {
             let state = model.restarted(id, self.graph.local_value(local)).ok();
             let local = state.map(|state| self.graph.number_local(state));
             let node = local.map(|local| Node { local, restarts: restarts + 1, consumed: spent });
-            leads.push((node, Vec::new(), NOTHING, false));
+            leads.push((node, Vec::new(), NOTHING, false, None));
         }
-        for (to, consumed, sent, by_itself) in leads {
+        for (to, consumed, sent, by_itself, transition) in leads {
             let least = with(&self.progress[place].least, &consumed);
             let events = self.progress[place].events + u32::from(by_itself);
             let to = to.map(|to| self.node(to, least, events));
-            let edge = Edge { from: node, to, consumed, sent, by_itself };
+            let edge = Edge { from: node, to, consumed, sent, by_itself, transition };
             if self.known.insert(edge.clone()) {
                 self.edges.push(edge);
             }
         }
         Ok(())
+    }
+
+    /// Its steps, apart from those that panic.
+    pub(super) fn steps_seen(&self) -> impl Iterator<Item = StepSeen> {
+        self.edges.iter().filter_map(|edge| {
+            let sending = |message: &MessageId| Sending {
+                to: self.mail.receiver(*message),
+                body: self.mail.envelope(*message).body.clone(),
+            };
+            Some(StepSeen {
+                from: self.local_value(edge.from).clone(),
+                to: self.local_value(edge.to?).clone(),
+                kind: if edge.transition.is_some() { StepKind::Transition } else { StepKind::Restart },
+                transition: edge.transition.unwrap_or_default(),
+                consumed: edge.consumed.iter().map(|message| self.mail.envelope(*message).clone()).collect(),
+                sent: self.mail.messages_of(edge.sent).iter().map(sending).collect(),
+            })
+        })
     }
 
     /// What its steps have sent since this was last asked.

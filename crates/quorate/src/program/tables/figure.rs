@@ -23,7 +23,7 @@ use super::super::units::{bytes, grouped};
 use super::plot::{self, Drawn};
 use super::{Expected, Outcome, check};
 use crate::protocol::Protocol;
-use crate::verdict::{Stopped, Verdict};
+use crate::verdict::{Stopped, TraceStep, Verdict};
 
 /// Figures that belong together: plots of the same searches.
 #[derive(Clone, PartialEq, Debug)]
@@ -36,8 +36,6 @@ pub struct Figure {
     pub source: &'static str,
     /// What cannot be compared.
     pub notes: Vec<&'static str>,
-    /// So long a search may take, unless told otherwise, in seconds.
-    pub time_max: u32,
     /// The searches.
     pub series: Vec<Series>,
     /// What is drawn of them.
@@ -53,8 +51,12 @@ pub struct Series {
     pub name: &'static str,
     /// The words after `check`, separated by spaces.
     pub check: &'static str,
+    /// The words after `check` of a search that finds a violation: where that ends, these start.
+    pub start: Option<&'static str>,
     /// The bounds.
     pub depths: Depths,
+    /// So long a search may take, unless told otherwise, in seconds.
+    pub time_max: u32,
     /// What the last search must answer, if it comes to an end.
     pub verdict: Expected,
 }
@@ -215,7 +217,7 @@ pub(super) fn run(
     heed_interrupts();
     let mut traced = Vec::new();
     for series in series {
-        traced.push(Traced { series, points: trace(protocols, figure, series, root, matches)? });
+        traced.push(Traced { series, points: trace(protocols, series, root, matches)? });
     }
     let page = if matches.get_flag("json") {
         super::super::json_line(&FigureAnswer::new(figure, &traced))?
@@ -246,7 +248,6 @@ fn picture_files(figure: &Figure, matches: &ArgMatches) -> Result<Vec<AnswerFile
 /// Runs the searches of a series.
 fn trace(
     protocols: &[Protocol],
-    figure: &Figure,
     series: &Series,
     root: &Command,
     matches: &ArgMatches,
@@ -258,6 +259,7 @@ fn trace(
     if !matches.get_flag("quiet") {
         output::note(series.name);
     }
+    let start = series.start.map_or(Ok(Vec::new()), |words| start(protocols, words, root, matches))?;
     let mut points: Vec<Point> = Vec::new();
     for depth in bounds {
         if points.last().is_some_and(Point::is_last) {
@@ -265,14 +267,30 @@ fn trace(
         }
         let mut words = series.check.to_string();
         if matches.value_source("time-max") != Some(ValueSource::CommandLine) {
-            _ = write!(words, " --time-max {}", figure.time_max);
+            _ = write!(words, " --time-max {}", series.time_max);
         }
         if let Some(depth) = depth {
             _ = write!(words, " --depth-max {depth}");
         }
-        points.push(Point { depth, outcome: check(protocols, &words, root, matches)? });
+        points.push(Point { depth, outcome: check(protocols, &words, &start, root, matches)? });
     }
     Ok(points)
+}
+
+/// The steps to the violation that a search finds.
+fn start(
+    protocols: &[Protocol],
+    words: &str,
+    root: &Command,
+    matches: &ArgMatches,
+) -> Result<Vec<TraceStep>, Failure> {
+    match check(protocols, words, &[], root, matches)? {
+        Outcome::Ran { verdict: Verdict::Violated(found), .. } => Ok(found.trace.steps),
+        other => Err(Failure::Usage(format!(
+            "'{words}' comes to '{}': expected a violation, where searches start",
+            other.words()
+        ))),
+    }
 }
 
 /// The curves of a plot. A search without a bound is drawn for all depths.
@@ -396,6 +414,8 @@ struct FigureAnswer {
 struct SeriesAnswer {
     series: &'static str,
     check: &'static str,
+    /// The search that ends where this one starts; `null` if it starts at the beginning.
+    start: Option<&'static str>,
     points: Vec<PointAnswer>,
     /// Is the verdict of the last search as it should be? `null` if there is none.
     agrees: Option<bool>,
@@ -432,6 +452,7 @@ impl FigureAnswer {
         let series = |of: &Traced<'_>| SeriesAnswer {
             series: of.series.name,
             check: of.series.check,
+            start: of.series.start,
             points: of.points.iter().map(point).collect(),
             agrees: of.points.last().and_then(|point| point.outcome.agrees(of.series.verdict)),
         };
