@@ -1,12 +1,14 @@
 //! Components explored one by one: the verdicts of the naive checker, and as many runs as an enumerator that knows
 //! nothing of components finds; on random protocols, process by process and in groups, with bags and in order.
 
-use quorate::ProcessId;
+use std::sync::atomic::{AtomicU64, Ordering};
+
 use quorate::engine::dir::{Components, dir, dir_in_components};
 use quorate::engine::{Mutant, Search, Tuning};
 use quorate::protocol::Model;
-use quorate::verdict::{Replay, Report, Verdict};
+use quorate::verdict::{Replay, Report, Stopped, Verdict};
 use quorate::world::{Channel, World};
+use quorate::{ProcessId, Role, RoleName, System, Transitions};
 use quorate_testkit::corpus::{self, STATES_MAX, for_each_seed, one_seed};
 use quorate_testkit::maximal_runs::{self, Runs};
 use quorate_testkit::naive::{Findings, search};
@@ -201,6 +203,36 @@ fn one_seed_in_detail() {
         let differences = compare(seed, channel).map_or(Vec::new(), |compared| compared.differences);
         assert!(differences.is_empty(), "seed {seed}, {channel}:\n{}", differences.join("\n"));
     }
+}
+
+/// Sends another number each time it is asked.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+struct Moody(bool);
+
+const MOODY: RoleName = RoleName::new("moody");
+static MOOD: AtomicU64 = AtomicU64::new(0);
+
+impl Role for Moody {
+    type Message = u64;
+
+    fn transitions(&self, t: &mut Transitions<Self>) {
+        t.internal("send").when(|moody| !moody.0).run(|moody, out| {
+            moody.0 = true;
+            out.send_all(MOODY, MOOD.fetch_add(1, Ordering::Relaxed));
+        });
+    }
+}
+
+/// Answers are remembered, so nothing follows from those of a handler that changes its mind.
+#[test]
+fn handlers_that_are_no_functions_are_noticed() {
+    let model = System::new().role(MOODY, 2, |_| Moody(false)).build().unwrap();
+    let report = dir(&model, &Search::default(), &mut ());
+    let told = format!("{:?}", report.verdict);
+    assert!(
+        matches!(report.verdict, Verdict::Unknown(Stopped::Impure(_))) && told.contains("'send'"),
+        "{told}"
+    );
 }
 
 /// A restart is a step that nobody sees.

@@ -45,8 +45,8 @@ fn what_it_does_not_do_is_told() {
             "the engine dir knows bag and fifo channels, not mailbox",
         ),
         (&["regular-storage"], "'regularity' needs another engine"),
-        (&["accumulator", "--reduce", "none"], "--reduce goes with --engine explore only"),
-        (&["accumulator", "--depth-max", "3"], "--depth-max goes with --engine explore only"),
+        (&["accumulator", "--reduce", "none"], "--reduce does not go with --engine dir"),
+        (&["accumulator", "--depth-max", "3"], "--depth-max does not go with --engine dir"),
     ] {
         run(&[&["check"], words, &["--engine", "dir"]].concat()).assert_error(64, told);
     }
