@@ -264,7 +264,7 @@ impl Run<'_> {
 
     fn report(self, verdict: Verdict) -> Report {
         let Run { model, search, coverage, local, last, .. } = self;
-        let blank = || super::simple_report(model, Verdict::Holds, coverage);
+        let blank = || Report { rounds: 0, ..super::simple_report(model, Verdict::Holds, coverage) };
         Report {
             verdict,
             coverage,

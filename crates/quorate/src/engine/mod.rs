@@ -168,7 +168,8 @@ pub struct Search {
     /// How to search less.
     pub reductions: Reductions,
     /// Of equal messages that wait for a process, at most so many besides the first: more are lost. What holds then
-    /// holds within this limit, if it was reached.
+    /// holds within this limit, if it was reached. Not for properties that look at the end of runs, which may come
+    /// earlier then.
     pub duplicates_max: Option<u32>,
     /// For the engine `local`: what tells local states apart.
     pub classes: Classes,

@@ -164,9 +164,14 @@ impl<'m> Kernel<'m> {
             .map(ProcessId::new)
             .map(|id| Component::new(id, Start::of(id, model, &mut mail), model.world().channel))
             .collect();
-        let reductions = search.reductions.clone();
+        let mut reductions = search.reductions.clone();
+        if search.duplicates_max.is_some() {
+            // As with sets, it makes a difference whether a message comes before or after an equal one is consumed.
+            reductions.which.retain(|reduction| *reduction != Reduction::Stubborn);
+        }
         let keeps_steps = reductions.which.iter().all(|reduction| *reduction == Reduction::Inert);
-        let sleep = if model.commutes() && keeps_steps { sleep } else { Sleep::Nobody };
+        let commutes = model.commutes() && search.duplicates_max.is_none();
+        let sleep = if commutes && keeps_steps { sleep } else { Sleep::Nobody };
         let tree = Tree::new(&Split::in_order(components.len()));
         let mut kernel = Kernel {
             model,

@@ -16,6 +16,7 @@ use crate::engine::{self, Classes, Engine, Order, Search, Visited};
 use crate::protocol::{Arguments, Model, Protocol};
 use crate::reduce::Refused;
 use crate::verdict::{Report, Snapshot, TraceStep, Verdict, svg};
+use crate::world::at_end;
 
 /// Checks a protocol as the matches of its subcommand say, and prints the answer.
 pub(super) fn check(protocol: &Protocol, matches: &ArgMatches) -> Result<u8, Failure> {
@@ -106,6 +107,13 @@ impl<'p> Job<'p> {
                 let engine = search.engine.name();
                 return Err(Failure::Usage(format!("--{option} does not go with --engine {engine}")));
             }
+        }
+        if search.duplicates_max.is_some()
+            && let Some(property) = at_end(&model)
+        {
+            return Err(Failure::Usage(format!(
+                "--duplicates: '{property}' looks at the end of runs, which come earlier if equal messages are lost"
+            )));
         }
         if search.engine != Engine::Local && search.local_events_max.is_some() {
             return Err(Failure::Usage("--local-events goes with --engine local only".to_string()));

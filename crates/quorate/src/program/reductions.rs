@@ -52,6 +52,9 @@ pub(super) fn options() -> Vec<Arg> {
     ]
 }
 
+/// Why stubborn sets do not go with `--duplicates`.
+const DUPLICATES_IN_ORDER: &str = "with --duplicates it makes a difference whether a message comes before or after an equal one is consumed";
+
 /// The reductions to use for a model, and those that auto cannot use.
 pub(super) fn chosen(
     model: &Model,
@@ -68,7 +71,7 @@ pub(super) fn chosen(
             Asked::Auto | Asked::These(_) => Ok((Reductions::default(), Vec::new())),
         };
     }
-    let needs_all_states = search.count_system_states;
+    let (needs_all_states, limits_copies) = (search.count_system_states, search.duplicates_max.is_some());
     let word = |name: &str| matches.get_one::<String>(name).map(String::as_str);
     let split = match word("split") {
         Some("none") => Split::None,
@@ -94,9 +97,17 @@ pub(super) fn chosen(
                 refused
                     .extend(left.into_iter().map(|reduction| Refused { reduction, reason: reason.clone() }));
             }
+            if limits_copies && strongest.has(Reduction::Stubborn) {
+                strongest.which.retain(|reduction| *reduction != Reduction::Stubborn);
+                let reason = DUPLICATES_IN_ORDER.to_string();
+                refused.push(Refused { reduction: Reduction::Stubborn, reason });
+            }
             (strongest, refused)
         }
         Asked::These(which) => {
+            if limits_copies && which.contains(&Reduction::Stubborn) {
+                return Err(Failure::Usage(format!("--reduce stubborn: {DUPLICATES_IN_ORDER}")));
+            }
             if needs_all_states && let Some(other) = which.iter().find(|reduction| !keeps_states(reduction)) {
                 return Err(Failure::Usage(format!(
                     "--count-system-states needs all system states, which --reduce {other} leaves out: expected \
@@ -124,11 +135,14 @@ pub(super) fn switched_off(asked: &Reductions, refused: &[Refused], report: &Rep
     let before = refused
         .iter()
         .map(|refused| SwitchedOff { reduction: refused.reduction.name(), reason: refused.reason.clone() });
-    let dropped =
-        asked.which.iter().filter(|reduction| !report.reductions.contains(reduction)).map(|reduction| {
-            let reason = "a property may hold again after it was broken, which it does not find with beliefs";
-            SwitchedOff { reduction: reduction.name(), reason: reason.to_string() }
-        });
+    // Where nothing was searched, nothing was reduced.
+    let searched_without = report.rounds > 0
+        && asked.has(Reduction::Stubborn)
+        && asked.has(Reduction::Beliefs)
+        && !report.reductions.contains(&Reduction::Stubborn);
+    let reason = "a property may hold again after it was broken, which it does not find with beliefs";
+    let dropped = searched_without
+        .then(|| SwitchedOff { reduction: Reduction::Stubborn.name(), reason: reason.to_string() });
     before.chain(dropped).collect()
 }
 
