@@ -320,7 +320,12 @@ fn told_violation(
         look_back: false,
         ..search.clone()
     };
-    let report = explore(model, &unreduced, &mut UnlessInterrupted(watch));
+    // Whatever ends this search, what is told already is told; and what is not must be.
+    let report = if told.is_some() {
+        explore(model, &unreduced, watch)
+    } else {
+        explore(model, &unreduced, &mut UnlessInterrupted(watch))
+    };
     match (report.verdict, told) {
         (Verdict::Violated(shortest), _) => Verdict::Violated(shortest),
         (_, Some(told)) => told,
