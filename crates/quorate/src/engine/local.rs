@@ -181,7 +181,7 @@ impl Run<'_> {
                         self.local.refuted_by_search += 1;
                         self.reservation = Some(reservation);
                     }
-                    Verdict::Unknown(Stopped::States(_)) => doubtful.push(within.clone()),
+                    Verdict::Unknown(Stopped::States(_) | Stopped::Depth(_)) => doubtful.push(within.clone()),
                     verdict => return verdict,
                 }
             }

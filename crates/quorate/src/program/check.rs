@@ -141,7 +141,8 @@ impl<'p> Job<'p> {
 /// Options that an engine does not know: what is asked for is never ignored.
 fn foreign_options(engine: Engine) -> &'static [&'static str] {
     match engine {
-        Engine::Explore | Engine::Local => &["stage"],
+        Engine::Explore => &["stage"],
+        Engine::Local => &["stage", "count-system-states"],
         Engine::BoundedDepth => &["order", "visited", "classes", "stage"],
         Engine::PlainDepth => &["order", "visited", "classes", "stage", "duplicates", "count-system-states"],
         Engine::LmcGeneral | Engine::LmcOptimised => {
