@@ -107,7 +107,7 @@ fn dining_philosophers() {
 }
 
 /// Every planted bug: what it breaks with the parameters with which it shows, and in how many steps at least.
-const BUGS: [(&str, &str, &str, usize); 28] = [
+const BUGS: [(&str, &str, &str, usize); 32] = [
     ("paxos", "always-accept", "agreement", 14),
     ("paxos", "learner-ignores-value", "agreement", 14),
     ("paxos", "first-reply", "agreement", 14),
@@ -132,6 +132,10 @@ const BUGS: [(&str, &str, &str, usize); 28] = [
     ("byzantine-generals", "any-attack", "IC2: a loyal commander is obeyed", 6),
     ("pam", "lost-state", "agreement", 11),
     ("pam", "first-value", "agreement", 13),
+    ("chord", "notify-at-once", "who is pointed to has joined", 2),
+    ("chord", "last-notifies", "the nearest precedes", 9),
+    ("pastry", "early-leaf", "leaves are members", 2),
+    ("pastry", "no-leaves-for-newcomers", "everybody knows everybody", 14),
     ("paxos-node", "last-reply", "agreement", 20),
     ("one-paxos", "init-increment", "agreement", 12),
     ("rand-tree", "keep-sibling", "disjoint", 12),
@@ -180,6 +184,8 @@ fn the_zoo_lists_its_protocols_in_order() {
         "regular-storage",
         "byzantine-generals",
         "pam",
+        "chord",
+        "pastry",
         "paxos-node",
         "one-paxos",
         "rand-tree",
