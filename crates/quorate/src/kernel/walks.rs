@@ -1,0 +1,74 @@
+//! Random walks before a search, the same ones every time: what they see of the processes is not found out by searches
+//! that are done again, and the states on them say how the system is best split.
+
+use super::mail::Members;
+use super::split::{self, Dice};
+use super::{Kernel, State, Tools};
+use crate::protocol::ProcessId;
+
+/// How many random walks in a row see nothing new before a search begins whose reductions rest on what was seen, and
+/// how many steps each has at most.
+const STROLLS_IN_VAIN: usize = 4;
+const STROLL_STEPS: usize = 100;
+
+impl Kernel<'_> {
+    /// Random walks without any reduction, the same ones every time: what they see of the processes need not be found
+    /// out by searches that are done again.
+    pub(super) fn stroll(&mut self) {
+        let processes = self.model.processes().len();
+        let mut dice = Dice::default();
+        let initial = vec![0; self.components.len()];
+        let mut in_vain = 0;
+        while in_vain < STROLLS_IN_VAIN {
+            let before = self.seen();
+            let mut vector = initial.clone();
+            // Some processes move only when the others cannot, so that lagging behind is seen too.
+            let slow = Members::some(dice.roll());
+            for _ in 0..STROLL_STEPS {
+                let turn = dice.pick(&(0..processes).collect::<Vec<usize>>()).unwrap_or(0);
+                let mut order: Vec<usize> = (0..processes).map(|at| (at + turn) % processes).collect();
+                order.sort_by_key(|at| slow.contains(ProcessId::new(*at)));
+                let next = order.into_iter().find_map(|at| {
+                    let mut tools =
+                        Tools { model: self.model, mail: &mut self.mail, purity: &mut self.purity };
+                    let leads = self.components[at].steps(vector[at], &mut tools);
+                    let leads: Vec<(u32, u32)> = leads.into_iter().flatten().collect();
+                    let (next, sends) = dice.pick(&leads)?;
+                    self.vector_after(&vector, at, next, sends)
+                });
+                let Some(next) = next else { break };
+                vector = next;
+            }
+            in_vain = if self.seen() > before { 0 } else { in_vain + 1 };
+        }
+    }
+
+    /// The states on random walks from the start, each until nothing can happen: the same ones every time.
+    /// On each walk some processes, chosen at random, move only when the others cannot, so that states in
+    /// which somebody lags far behind are seen too.
+    pub(super) fn walk(&mut self, steps_max: u32, enough: &mut dyn FnMut(u64) -> bool) -> Vec<State> {
+        let count = split::SAMPLE / self.components.len();
+        let mut dice = Dice::default();
+        let (mut states, mut state, mut slow) = (Vec::new(), self.initial(), Members::some(dice.roll()));
+        let mut steps = 0;
+        while states.len() < count && !(states.len().is_multiple_of(256) && enough(self.bytes())) {
+            let mut successors = Vec::new();
+            while let Err(unknown) =
+                self.expand_awake(state, slow, |successor| successors.push(successor.state))
+            {
+                self.learn(unknown);
+                successors.clear();
+            }
+            match dice.pick(&successors) {
+                Some(next) if steps < steps_max => {
+                    states.push(state);
+                    state = next;
+                    steps += 1;
+                }
+                None if slow != Members::NOBODY => slow = slow.without(Members::some(dice.roll())),
+                _ => (state, slow, steps) = (self.initial(), Members::some(dice.roll()), 0),
+            }
+        }
+        states
+    }
+}
