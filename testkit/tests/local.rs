@@ -4,7 +4,7 @@
 
 use quorate::Report;
 use quorate::engine::{Classes, Engine, Mutant, Search, Tuning, closure_of, search as check};
-use quorate::property::{Moment, Property};
+use quorate::property::{Moment, Monitor, Property};
 use quorate::protocol::{Model, Value};
 use quorate::reduce::Reductions;
 use quorate::verdict::Verdict;
@@ -308,14 +308,17 @@ impl Counter {
 
 /// A counter that hears these words; it must not count to `limit`.
 fn counting(words: &[Word], waits: bool, repeats: bool, limit: u32) -> Model {
+    telling(words, waits, repeats, limit).build().expect("a valid system")
+}
+
+fn telling(words: &[Word], waits: bool, repeats: bool, limit: u32) -> System<Word> {
     let words = words.to_vec();
-    let system = System::new()
+    System::new()
         .role(TELLER, 1, |_| Teller { words: words.clone(), next: 0, waiting: false, waits, repeats })
         .role(COUNTER, 1, |_| Counter { count: 0, answers: waits })
         .invariant("few", observe(|c: &Counter| c.count), move |counts| {
             counts.iter().all(|count| *count < limit)
-        });
-    system.build().expect("a valid system")
+        })
 }
 
 fn word(model: &Model) -> &'static str {
@@ -402,4 +405,32 @@ fn without_duplicates_bags_are_sets() {
     let differing: Vec<(u64, String)> =
         differing.into_iter().filter_map(|(seed, differs)| Some((seed, differs?))).collect();
     fail_if_any(&differing);
+}
+
+/// Allows every history: a system with it is searched for global states.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+struct Content;
+
+impl Monitor for Content {
+    type Event = Word;
+
+    fn hear(&mut self, _: ProcessId, _: &Word) {}
+
+    fn holds(&self) -> bool {
+        true
+    }
+}
+
+#[test]
+fn a_limit_on_duplicates_does_not_hide_that_on_local_events() {
+    let words = vec![Word::Tick(1), Word::Tick(1), Word::Tick(1)];
+    let model = telling(&words, false, false, 3).monitor("content", Content).build().expect("a valid system");
+    let within = |events| {
+        let search = Search { local_events_max: Some(events), duplicates_max: Some(0), ..Search::default() };
+        local(&model, search).verdict
+    };
+    // Of two ticks that wait at once one is lost, and the third is never told.
+    let Verdict::HoldsWithin(said) = within(2) else { panic!("two ticks break nothing: {:?}", within(2)) };
+    assert!(said.contains("besides the first") && said.contains("at most 2 steps by itself"), "{said}");
+    assert_eq!(within(3).word(), "violated");
 }

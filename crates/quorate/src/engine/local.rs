@@ -1,8 +1,8 @@
 //! Local model checking: local states first, global ones only where these leave a doubt.
 //!
-//! From: Guerraoui and Yabandeh, Model Checking a Networked System Without the Network (NSDI 2011); ALGORITHMS 5. The local closure contains every local
-//! step of every run. If no combination of its local states violates a property, the property holds, and no global
-//! state was ever looked at. Else each violating combination is a candidate, and a search decides whether a run can
+//! From: Guerraoui and Yabandeh, Model Checking a Networked System Without the Network (NSDI 2011); ALGORITHMS 5. The
+//! local closure contains every local step of every run. If no combination of its local states violates a property, the
+//! property holds, and no global state was ever looked at. Else each violating combination is a candidate, and a search decides whether a run can
 //! reach it: a search of the same system in which processes stay in local states that lead to the candidate. What it
 //! finds is a real run; if it finds nothing, the candidate is refuted.
 //! Differs: there, candidates are verified by going through sequences of events, which is exponential in their number
@@ -54,21 +54,33 @@ pub(crate) fn read_closure<T>(
     read: impl FnOnce(&Closure<'_>) -> T,
 ) -> (Report, T) {
     let mut closure = Closure::new(model, search.tuning, search.threads);
-    let mut stopped = None;
-    let coverage = |bytes, closure: &Closure<'_>| Coverage {
-        bytes,
+    let stopped = close(&mut closure, None, search, Coverage::default(), watch);
+    let coverage = Coverage {
+        bytes: closure.bytes(),
         local_steps: closure.size().steps,
         handler_calls: closure.handler_calls(),
         ..Coverage::default()
     };
-    closure.close(None, &mut |bytes| {
-        stopped = watch.round(&Coverage { bytes, ..Coverage::default() });
-        stopped.is_some()
-    });
     let gave_up = closure.gave_up().map(|gave_up| Stopped::Unsuited(gave_up.told(model)));
     let verdict = stopped.or(gave_up).map_or(Verdict::Holds, Verdict::Unknown);
-    let report = super::simple_report(model, verdict, coverage(closure.bytes(), &closure));
-    (report, read(&closure))
+    (super::simple_report(model, verdict, coverage), read(&closure))
+}
+
+/// Closes a closure, within the limits of a search that has covered so much; says which of them ended it.
+fn close(
+    closure: &mut Closure<'_>,
+    events: Option<u32>,
+    search: &Search,
+    coverage: Coverage,
+    watch: &mut dyn Watch,
+) -> Option<Stopped> {
+    let mut stopped = None;
+    closure.close(events, &mut |bytes| {
+        let memory = search.bytes_max.filter(|max| bytes >= *max).map(Stopped::Memory);
+        stopped = watch.round(&Coverage { bytes, ..coverage }).or(memory);
+        stopped.is_some()
+    });
+    stopped
 }
 
 struct Run<'r> {
@@ -89,30 +101,29 @@ impl Run<'_> {
             None => vec![None],
             Some(events_max) => (1..=events_max).map(Some).collect(),
         };
+        let mut reservations: Vec<String> = Vec::new();
         for events in bounds {
-            match (self.round(&mut closure, events, watch), self.reservation.take()) {
-                (Verdict::Holds, Some(reservation)) => return Verdict::HoldsWithin(reservation),
-                (Verdict::Holds, None) if closure.complete() || closure.gave_up().is_some() => {
-                    return Verdict::Holds;
-                }
-                (Verdict::Holds, None) => self.local.local_events = events,
-                (other, _) => return other,
+            match self.round(&mut closure, events, watch) {
+                Verdict::Holds => {}
+                Verdict::HoldsWithin(reservation) => self.reservation = Some(reservation),
+                other => return other,
             }
+            reservations = self.reservation.take().into_iter().collect();
+            if closure.complete() || closure.gave_up().is_some() {
+                break;
+            }
+            self.local.local_events = events;
+            let events = events.unwrap_or_default();
+            reservations.push(format!("in every run each process does at most {events} steps by itself"));
         }
-        let events_max = self.search.local_events_max.unwrap_or_default();
-        Verdict::HoldsWithin(format!("in every run each process does at most {events_max} steps by itself"))
+        if reservations.is_empty() { Verdict::Holds } else { Verdict::HoldsWithin(reservations.join("; ")) }
     }
 
     /// Checks all runs with so many steps of each process by itself.
     fn round(&mut self, closure: &mut Closure<'_>, events: Option<u32>, watch: &mut dyn Watch) -> Verdict {
-        let mut stopped = None;
-        let (coverage, bytes_max) = (self.coverage, self.search.bytes_max);
-        closure.close(events, &mut |bytes| {
-            let memory = bytes_max.filter(|max| bytes >= *max).map(Stopped::Memory);
-            stopped = watch.round(&Coverage { bytes, ..coverage }).or(memory);
-            stopped.is_some()
-        });
-        self.coverage.handler_calls = self.coverage.handler_calls.max(closure.handler_calls());
+        let asked_before = closure.handler_calls();
+        let stopped = close(closure, events, self.search, self.coverage, watch);
+        self.coverage.handler_calls += closure.handler_calls() - asked_before;
         self.coverage.bytes = self.coverage.bytes.max(closure.bytes());
         if let Some(handler) = closure.impure() {
             return Verdict::Unknown(Stopped::Impure(handler.to_string()));
