@@ -5,24 +5,16 @@
 //! follow from the formulas in their module headers or were counted by a search that only uses
 //! `Model::accepts` and `Model::run`.
 
+mod instance;
+
 use quorate::engine::{Search, explore};
 use quorate::protocol::Model;
 use quorate::verdict::{Coverage, Replay};
 use quorate::{Protocol, Report};
 
+use instance::{model, protocol};
+
 type Given = &'static [(&'static str, &'static str)];
-
-fn protocol(name: &str) -> Protocol {
-    let found = quorate_zoo::protocols().into_iter().find(|protocol| protocol.name() == name);
-    found.unwrap_or_else(|| panic!("the zoo has no {name}"))
-}
-
-fn model(name: &str, given: Given, bug: Option<&str>) -> Model {
-    let protocol = protocol(name);
-    let arguments = protocol.arguments(given.iter().copied(), bug);
-    let arguments = arguments.unwrap_or_else(|error| panic!("{error}"));
-    protocol.instance(&arguments).unwrap_or_else(|error| panic!("{error}"))
-}
 
 fn search(model: &Model) -> Report {
     explore(model, &Search::default(), &mut ())

@@ -1,14 +1,15 @@
 //! Crashes as steps and crashes that need none reach the same system states (Saissi et al.; ALGORITHMS 1, test A2).
 
+mod instance;
+
 use quorate::engine::{Search, explore};
 use quorate::verdict::{Report, Verdict};
 use quorate::world::{CrashSends, Crashes, World};
 
+use instance::model;
+
 fn check(protocol: &str, settings: &[(&str, &str)], world: World) -> Report {
-    let protocols = quorate_zoo::protocols();
-    let protocol = protocols.iter().find(|known| known.name() == protocol).expect("a protocol of the zoo");
-    let arguments = protocol.arguments(settings.iter().copied(), None).expect("arguments that it takes");
-    let model = protocol.instance(&arguments).expect("a system").in_world(world).expect("a world that fits");
+    let model = model(protocol, settings, None).in_world(world).expect("a world that fits");
     explore(&model, &Search { count_system_states: true, ..Search::default() }, &mut ())
 }
 

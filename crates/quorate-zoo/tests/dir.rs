@@ -1,27 +1,19 @@
 //! The engine `dir` on the zoo: the figures of the DEMETER paper and of known counts of runs, every planted bug that
 //! it can look for, and what it refuses.
 
+mod instance;
+
 use std::time::{Duration, Instant};
 
 use quorate::engine::dir::{Components, Interfaces, dir, dir_in_components};
 use quorate::engine::{Engine, Search, Watch, explore};
-use quorate::protocol::Model;
 use quorate::verdict::{Coverage, Replay, Stopped, Verdict};
 use quorate::world::{Channel, World};
-use quorate::{ProcessId, Protocol, Report};
+use quorate::{ProcessId, Report};
+
+use instance::{model, protocol};
 
 type Given = &'static [(&'static str, &'static str)];
-
-fn protocol(name: &str) -> Protocol {
-    let found = quorate_zoo::protocols().into_iter().find(|protocol| protocol.name() == name);
-    found.unwrap_or_else(|| panic!("the zoo has no {name}"))
-}
-
-fn model(name: &str, given: Given) -> Model {
-    let protocol = protocol(name);
-    let arguments = protocol.arguments(given.iter().copied(), None).expect("arguments that it takes");
-    protocol.instance(&arguments).expect("an instance that makes sense")
-}
 
 fn holding(report: &Report) -> Interfaces {
     report.assert_holds();
@@ -31,7 +23,7 @@ fn holding(report: &Report) -> Interfaces {
 #[track_caller]
 fn check(name: &str, given: Given, local_traces: u128, global_skeletons: u64, global_traces: u128) {
     let (local_traces, global_traces) = (Some(local_traces), Some(global_traces));
-    let found = holding(&dir(&model(name, given), &Search::default(), &mut ()));
+    let found = holding(&dir(&model(name, given, None), &Search::default(), &mut ()));
     assert_eq!(found, Interfaces { local_traces, global_skeletons, global_traces }, "{name} {given:?}");
 }
 
@@ -70,7 +62,7 @@ fn joins_have_these_states_and_runs() {
 /// One component for each philosopher with the fork on the left; the runs are the same.
 #[test]
 fn groups_of_processes_have_the_same_runs() {
-    let model = model("dining-philosophers", &[]);
+    let model = model("dining-philosophers", &[], None);
     let ids: Vec<ProcessId> = model.ids().collect();
     let seats: Vec<Vec<ProcessId>> = (0..3).map(|seat| vec![ids[seat], ids[seat + 3]]).collect();
     let seats = Components::groups(&model, &seats).unwrap();
@@ -122,25 +114,25 @@ impl Watch for Patience {
 #[test]
 fn limits_end_in_unknown() {
     let search = Search { states_max: Some(100), ..Search::default() };
-    let report = dir(&model("paxos", &[]), &search, &mut ());
+    let report = dir(&model("paxos", &[], None), &search, &mut ());
     assert!(matches!(report.verdict, Verdict::Unknown(Stopped::States(100))), "{:?}", report.verdict);
     let found = report.interfaces.unwrap();
     assert!(found.global_skeletons > 0 && found.global_traces.is_none() && found.local_traces.is_none());
     let search = Search { bytes_max: Some(100_000), ..Search::default() };
-    let report = dir(&model("paxos", &[]), &search, &mut ());
+    let report = dir(&model("paxos", &[], None), &search, &mut ());
     assert!(matches!(report.verdict, Verdict::Unknown(Stopped::Memory(100_000))), "{:?}", report.verdict);
-    let report = dir(&model("pam", &[("ballots", "4")]), &Search::default(), &mut Patience::new(1));
+    let report = dir(&model("pam", &[("ballots", "4")], None), &Search::default(), &mut Patience::new(1));
     assert!(matches!(report.verdict, Verdict::Unknown(Stopped::Time(1))), "{:?}", report.verdict);
 }
 
 #[test]
 fn worlds_that_it_does_not_know_are_refused() {
-    let in_world = |world| model("accumulator", &[]).in_world(world).unwrap();
+    let in_world = |world| model("accumulator", &[], None).in_world(world).unwrap();
     let refused = |world| Engine::Dir.refused(&in_world(world)).unwrap();
     let mailbox = World { channel: Channel::Mailbox, ..World::default() };
     assert_eq!(refused(mailbox), "the engine dir knows bag and fifo channels, not mailbox");
     let losses = World { losses: 1, ..World::default() };
     assert_eq!(refused(losses), "the engine dir knows no budgets of lost or doubled messages");
-    assert!(Engine::Dir.refused(&model("regular-storage", &[])).unwrap().contains("'regularity'"));
+    assert!(Engine::Dir.refused(&model("regular-storage", &[], None)).unwrap().contains("'regularity'"));
     assert_eq!(Engine::Dir.refused(&in_world(World { channel: Channel::Fifo, ..World::default() })), None);
 }

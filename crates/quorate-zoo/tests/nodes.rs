@@ -3,20 +3,15 @@
 //! The counts of one proposal of `paxos-node` follow from the formula in its header, and its runs are as long as the
 //! paper's. All others were seen by this search alone, and are here to be noticed when they change.
 
+mod instance;
+
 use quorate::Report;
 use quorate::engine::{Search, explore};
 use quorate::protocol::Model;
 use quorate::reduce::Reductions;
 use quorate::verdict::{Broken, Replay, Violation};
 
-type Given<'a> = &'a [(&'a str, &'a str)];
-
-fn model(name: &str, given: Given<'_>, bug: Option<&str>) -> Model {
-    let protocols = quorate_zoo::protocols();
-    let protocol = protocols.iter().find(|protocol| protocol.name() == name).expect("a protocol of the zoo");
-    let arguments = protocol.arguments(given.iter().copied(), bug).unwrap_or_else(|error| panic!("{error}"));
-    protocol.instance(&arguments).unwrap_or_else(|error| panic!("{error}"))
-}
+use instance::model;
 
 fn unreduced(model: &Model) -> Report {
     explore(model, &Search::default(), &mut ())

@@ -4,19 +4,16 @@
 //! PAM are powers of the number of states of one ballot, as its header explains; all others were seen by this
 //! search alone, and are here to be noticed when they change.
 
+mod instance;
+
 use quorate::engine::{Search, explore};
 use quorate::verdict::Replay;
 use quorate::world::{StepKind, World};
 use quorate::{Report, protocol::Model};
 
-type Given<'a> = &'a [(&'a str, &'a str)];
+use instance::model;
 
-fn model(name: &str, given: Given<'_>, bug: Option<&str>) -> Model {
-    let protocols = quorate_zoo::protocols();
-    let protocol = protocols.iter().find(|protocol| protocol.name() == name).expect("a protocol of the zoo");
-    let arguments = protocol.arguments(given.iter().copied(), bug).unwrap_or_else(|error| panic!("{error}"));
-    protocol.instance(&arguments).unwrap_or_else(|error| panic!("{error}"))
-}
+type Given<'a> = &'a [(&'a str, &'a str)];
 
 fn search(model: &Model) -> Report {
     explore(model, &Search::default(), &mut ())

@@ -2,19 +2,17 @@
 //! wrong properties, and every planted bug with single-message transitions (tests/counts.rs has them with
 //! quorum transitions).
 
+mod instance;
+
 use quorate::Report;
 use quorate::engine::{Search, explore};
+
+use instance::model;
 
 type Given = Vec<(&'static str, &'static str)>;
 
 fn search(name: &str, given: &Given, bug: Option<&str>) -> Report {
-    let protocols = quorate_zoo::protocols();
-    let found = protocols.iter().find(|protocol| protocol.name() == name);
-    let protocol = found.unwrap_or_else(|| panic!("the zoo has no {name}"));
-    let arguments = protocol.arguments(given.iter().copied(), bug);
-    let arguments = arguments.unwrap_or_else(|error| panic!("{error}"));
-    let model = protocol.instance(&arguments).unwrap_or_else(|error| panic!("{error}"));
-    explore(&model, &Search::default(), &mut ())
+    explore(&model(name, given, bug), &Search::default(), &mut ())
 }
 
 /// Holds, with exactly these numbers of states and transitions.
