@@ -8,7 +8,7 @@
 //! ([`Level::Least`]) or on the one way that leads there ([`Level::Exact`], where what was consumed is a part of the
 //! node). All three contain every step of every run: how often a message can be sent is taken from the sender's graph
 //! itself, which only grows.
-//! Differs: no state is discarded and nothing that was consumed is forgotten; the six shortcuts of the paper that lose
+//! Differs: no state is discarded and nothing that was consumed is forgotten; the shortcuts of the paper that lose
 //! violations are in `engine/published.rs`.
 //! Invariant: when [`Closure::complete`], each local step of each run is an edge.
 //! Held by: testkit/tests/local.rs.
