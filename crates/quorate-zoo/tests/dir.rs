@@ -5,7 +5,7 @@ mod instance;
 
 use std::time::{Duration, Instant};
 
-use quorate::engine::dir::{Components, Interfaces, dir, dir_in_components};
+use quorate::engine::dir::{Components, Interfaces, dir};
 use quorate::engine::{Engine, Search, Watch, explore};
 use quorate::verdict::{Coverage, Replay, Stopped, Verdict};
 use quorate::world::{Channel, World};
@@ -67,7 +67,8 @@ fn groups_of_processes_have_the_same_runs() {
     let seats: Vec<Vec<ProcessId>> = (0..3).map(|seat| vec![ids[seat], ids[seat + 3]]).collect();
     let seats = Components::groups(&model, &seats).unwrap();
     let apart = holding(&dir(&model, &Search::default(), &mut ()));
-    let seated = holding(&dir_in_components(&model, seats, &Search::default(), &mut ()));
+    let search = Search { components: Some(seats), ..Search::default() };
+    let seated = holding(&dir(&model, &search, &mut ()));
     assert_eq!(seated.global_traces, apart.global_traces);
     assert!(Components::groups(&model, &[ids[..2].to_vec()]).is_none(), "somebody is missing");
     assert!(Components::groups(&model, &[ids.clone(), ids]).is_none(), "everybody is there twice");
