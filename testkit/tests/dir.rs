@@ -259,10 +259,10 @@ fn the_zoo_has_as_many_runs_as_the_enumerator_finds() {
         ("dining-philosophers", vec![]),
         ("two-phase-commit", vec![]),
         ("byzantine-generals", vec![]),
-        ("pam", vec![("nodes", "2"), ("ballots", "2")]),
+        ("pam", vec![("nodes", "2")]),
+        ("pam", vec![("nodes", "2"), ("ledger", "in-steps")]),
         ("tree", vec![]),
         ("chord", vec![("nodes", "2")]),
-        ("chord", vec![]),
         ("pastry", vec![("nodes", "2")]),
     ] {
         let model = zoo(name, &given);
