@@ -15,11 +15,14 @@ mod global;
 mod handlers;
 mod judge;
 mod local;
+mod machine;
 mod meter;
+mod runs;
 mod trace;
 
-pub use checker::{Embedded, MessageId, Move};
-pub use handlers::{Handlers, Point};
+pub use checker::{Embedded, MessageId, Move, Places, PointId};
+pub use handlers::{Act, Handlers};
+pub use machine::{Guide, Machine, Operation, Ran};
 pub use trace::{Components, Happening, Instance, InterfaceEvent, LocalSkeleton, LocalStep, Trace};
 
 use events::Skeleton;
@@ -165,16 +168,18 @@ fn told(
                 panic!("a bug in quorate: a violation is found on the way to another")
             }
         };
-        for (process, step) in global.locals.way_to(node, *place) {
+        for act in global.locals.way_to(node, *place) {
+            let (process, step) = global.locals.checker.local_step(&act);
             sequences[process.index()].push(step);
         }
     }
     let trace = Trace::weave(model, &sequences).expect("what components do fits if their skeletons do");
     let mut schedule: Schedule = trace.schedule();
-    schedule.extend(panicking.map(|panicking| {
-        let LocalStep { kind, transition, choices, consumed } = panicking.panic.step.clone();
+    let act = panicking.and_then(|panicking| global.locals.panics[panicking.panic.number].0.clone());
+    schedule.extend(act.map(|act| {
+        let (process, step) = global.locals.checker.local_step(&act);
+        let LocalStep { kind, transition, choices, consumed } = step;
         let consumed = consumed.into_iter().map(|envelope| Taken { envelope, nth: 0 }).collect();
-        let process = panicking.panic.process;
         ScheduledStep { process, kind, transition, consumed, choices, sent: Vec::new() }
     }));
     // A run that is composed has steps that nobody asked for: it is made as short as one that was found depth-first.
