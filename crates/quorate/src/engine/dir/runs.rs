@@ -149,17 +149,9 @@ enum Wanted<S> {
     AnythingOf(usize),
 }
 
-impl<S> Wanted<S> {
-    fn agent(&self) -> usize {
-        match self {
-            Wanted::This(alternative) => alternative.agent(),
-            Wanted::AnythingOf(agent) => *agent,
-        }
-    }
-}
-
 /// A decision.
 struct Level<S> {
+    possible: Vec<Alternative<S>>,
     taken: Alternative<S>,
     /// What to do after what is taken now.
     then: Vec<Wake<S>>,
@@ -167,6 +159,20 @@ struct Level<S> {
     asleep: Vec<Alternative<S>>,
     /// What is to be tried later.
     later: Vec<Wake<S>>,
+}
+
+impl<S: Clone + Eq> Level<S> {
+    /// Whatever else the agent could do that does something now is to be tried as well.
+    fn try_all_of_one(&mut self) {
+        let Level { possible, taken, asleep, later, .. } = self;
+        let others = possible.iter().filter(|one| one.agent() == taken.agent() && *one != taken);
+        for one in others.filter(|one| !asleep.contains(one)) {
+            let first = Wanted::This(one.clone());
+            if !later.iter().any(|wake| wake.first == first) {
+                later.push(Wake { first, then: Vec::new() });
+            }
+        }
+    }
 }
 
 /// How a run ended.
@@ -214,6 +220,7 @@ impl<M: Machine> Runs<'_, M> {
                     && !level.asleep.contains(&next)
                 {
                     (level.taken, level.then) = (next, then);
+                    level.try_all_of_one();
                     return true;
                 }
             }
@@ -349,8 +356,11 @@ impl<M: Machine> Runs<'_, M> {
         let begun = self.held.begins.len();
         let first = self.at_level(level);
         let from = self.done[begun..].partition_point(|done| done.level <= level) + begun;
-        let apart = |place: &usize| first.is_none_or(|first| !self.done[*place].follows(&self.done[first]));
-        let before = (from..at).filter(apart).chain([at]);
+        let needed = |place: &usize| {
+            self.done[at].follows(&self.done[*place])
+                && first.is_none_or(|first| !self.done[*place].follows(&self.done[first]))
+        };
+        let before = (from..at).filter(needed).chain([at]);
         let mut way: Vec<Wanted<M::Step>> =
             before.map(|place| Wanted::This(Alternative::Do(self.done[place].operation.clone()))).collect();
         let decided = self.levels[level].taken.operation();
@@ -364,12 +374,12 @@ impl<M: Machine> Runs<'_, M> {
         Self::insert(later, way);
     }
 
-    /// Can a way begin with something, whether it is part of it or not? What is left of the way then.
+    /// What is left of a way that can begin with something, if it is part of it.
     fn begins(one: &Alternative<M::Step>, way: &[Wanted<M::Step>]) -> Option<Vec<Wanted<M::Step>>> {
-        let mut left = way.to_vec();
         for (at, wanted) in way.iter().enumerate() {
             match wanted {
                 Wanted::This(this) if this == one => {
+                    let mut left = way.to_vec();
                     left.remove(at);
                     return Some(left);
                 }
@@ -378,7 +388,7 @@ impl<M: Machine> Runs<'_, M> {
                 _ => return None,
             }
         }
-        Some(left)
+        None
     }
 
     /// Adds a way to what is to be tried, unless that begins like it already.
@@ -415,9 +425,7 @@ impl<M: Machine> Runs<'_, M> {
             None => (Vec::new(), Vec::new()),
         };
         let awake: Vec<&Alternative<M::Step>> = may.iter().filter(|one| !asleep.contains(one)).collect();
-        // First what is asked for, then whatever else the same agents could do instead.
         let mut later: Vec<Wake<M::Step>> = Vec::new();
-        let is_asked = !wakes.is_empty();
         for Wake { first, then } in wakes {
             let there = |one: &&&Alternative<M::Step>| match &first {
                 Wanted::This(this) => this == **one,
@@ -427,22 +435,19 @@ impl<M: Machine> Runs<'_, M> {
             later.extend(found.map(|one| Wake { first: Wanted::This((*one).clone()), then: then.clone() }));
         }
         if later.is_empty() {
-            // Who was to have something else to do has nothing; what others do is told elsewhere.
-            let Some(any) = awake.first().filter(|_| !is_asked) else {
+            // Also if whoever was to have something else to do has nothing after all: what sleeps from now on must
+            // have been tried.
+            let Some(any) = awake.first() else {
                 self.ending = Some(Ending::Asleep);
                 return false;
             };
             later.push(Wake { first: Wanted::This((*any).clone()), then: Vec::new() });
         }
-        for one in &awake {
-            let same = later.iter().any(|wake| wake.first == Wanted::This((**one).clone()));
-            if !same && later.iter().any(|wake| wake.first.agent() == one.agent()) {
-                later.push(Wake { first: Wanted::This((*one).clone()), then: Vec::new() });
-            }
-        }
         let Wake { first, then } = later.remove(0);
         let Wanted::This(taken) = first else { unreachable!("everything that is asked for is there") };
-        self.levels.push(Level { taken, then, asleep, later });
+        let mut level = Level { possible: may, taken, then, asleep, later };
+        level.try_all_of_one();
+        self.levels.push(level);
         true
     }
 }
