@@ -18,6 +18,7 @@ mod progress;
 mod reductions;
 mod replay;
 mod snapshot;
+mod stones;
 pub mod tables;
 mod text;
 mod units;
