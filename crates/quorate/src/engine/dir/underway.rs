@@ -6,7 +6,7 @@
 //! Known: a group shows what it receives, and this shows nothing of what waited: only processes by themselves can start
 //! in the middle.
 //! Invariant: without a prefix this is the checker that it drives.
-//! Held by: testkit/tests/stones.rs (runs from the middle have the verdicts of the naive checker).
+//! Held by: testkit/tests/stones.rs (what can be reached from the middle of runs is what `explore` reaches).
 
 use std::collections::HashSet;
 
