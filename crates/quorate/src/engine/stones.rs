@@ -165,7 +165,7 @@ impl Climb<'_> {
         if matches!(violation.broken, Broken::Panic { .. }) {
             return Err(self.found(violation, start));
         }
-        let model = self.model.clone().from_the_beginning().after(&violation.trace.steps);
+        let model = self.model.clone().without_start().after(&violation.trace.steps);
         let model = model.expect("a bug in quorate: a stone cannot be reached");
         let locals = model.start().map_or(&[][..], |stone| stone.locals.as_slice());
         let sight = self.interest.sight(locals);

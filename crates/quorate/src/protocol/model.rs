@@ -313,7 +313,7 @@ impl Model {
     }
 
     /// The same system, from its beginning.
-    pub(crate) fn from_the_beginning(mut self) -> Self {
+    pub(crate) fn without_start(mut self) -> Self {
         self.start = None;
         self
     }

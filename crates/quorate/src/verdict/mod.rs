@@ -133,10 +133,13 @@ impl fmt::Display for Stopped {
             Stopped::Stages { stages, stones, last } => {
                 let plural = |number: u64| if number == 1 { "" } else { "s" };
                 let (s, t) = (plural(u64::from(*stages)), plural(*stones));
-                write!(f, "only {stages} stage{s} of a limited size, from {stones} stepping stone{t}, ")?;
+                write!(
+                    f,
+                    "only {stages} stage{s} of a limited size, from {stones} stepping stone{t}, were explored: "
+                )?;
                 match last {
-                    Some(last) => write!(f, "before {last}"),
-                    None => write!(f, "and no more stones"),
+                    Some(last) => write!(f, "{last}"),
+                    None => write!(f, "there are no more stones"),
                 }
             }
             Stopped::Impure(told) | Stopped::Asymmetric(told) | Stopped::Unsuited(told) => {

@@ -100,7 +100,7 @@ impl<E: Embedded> Underway<E> {
     /// The moves that a move of the checker stands for: what it receives may have waited, or be on offer.
     fn told_apart(
         &self,
-        step: Move<E::Point>,
+        step: &Move<E::Point>,
         spot: &Spot<E::Point>,
         offers: &[MessageId],
     ) -> Vec<Move<Spot<E::Point>>> {
@@ -175,7 +175,7 @@ impl<E: Embedded> Embedded for Underway<E> {
             for (known, before) in step.clock.iter_mut().zip(&self.starts[component].clock) {
                 *known = known.saturating_sub(*before);
             }
-            moves.extend(self.told_apart(step, spot, &offers));
+            moves.extend(self.told_apart(&step, spot, &offers));
         }
         moves
     }
