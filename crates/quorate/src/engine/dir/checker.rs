@@ -1,30 +1,26 @@
 //! What a model checker must offer so that its components can be explored one by one.
 //!
-//! From: DEMETER, section 4.1: the embedded model checker. It can be reset, it tells what a component can do next if
-//! certain messages are on offer to it, and it takes a step; running a prefix, telling steps that deviate from a
-//! skeleton, whether they deviate in what they send or in what they receive, and running to completion are done with
-//! these three, by `local.rs` and `global.rs`, for every checker alike.
-//! Differs: a place in a component's run is a value, so a checker that can only start from the beginning keeps the
-//! steps it took in it.
-//! Held by: testkit/tests/dir.rs, through `handlers.rs`.
+//! From: DEMETER, section 4.1: the embedded model checker. Its components can be run from the beginning, and a guide
+//! decides what happens (`machine.rs`); holding them to a prefix or to a local skeleton, telling what deviates from it,
+//! whether in what is sent or in what is received, and running to completion are done with that, by `runs.rs`,
+//! `local.rs` and `global.rs`, for every checker alike.
+//! Differs: where places in a component's run that have the same future can be told, they are explored once, however
+//! many runs lead there.
+//! Held by: testkit/tests/dir.rs, through `handlers.rs`; the tests of quorate-threads.
 
-use std::hash::Hash;
-
-use super::trace::{Components, LocalStep};
+use super::machine::Machine;
+use super::trace::Components;
 use crate::protocol::{ProcessId, Value};
 use crate::verdict::Stopped;
 
 /// A message with its sender and its receiver, by number.
 pub type MessageId = u32;
+/// A place in the run of a component. Places with the same number have the same future.
+pub type PointId = u32;
 
-/// A step that a component can take.
+/// A step that a component of one agent can take.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Move<P> {
-    /// Which of its processes steps, by its place in the component.
-    pub member: usize,
-    /// How many interface events of each of its processes the step follows, itself included if it is one. Those are
-    /// the steps that send to other components; where places tell the past also those that receive.
-    pub clock: Vec<usize>,
+pub struct Move<S> {
     /// What it receives from other components, in ascending order.
     pub received: Vec<MessageId>,
     /// What it sends to other components, by receiver, and for each of them in the order of sending.
@@ -32,39 +28,37 @@ pub struct Move<P> {
     /// How many steps this is: they differ only in which of several equal messages they consume.
     pub ways: u128,
     /// Where it leads; `None` for a panic.
-    pub leads: Option<P>,
+    pub leads: Option<PointId>,
     /// What it takes to repeat it.
-    pub step: LocalStep,
+    pub step: S,
+}
+
+/// Components whose places can be told, with everything that can happen there.
+pub trait Places<S> {
+    /// The beginning of a component's run.
+    fn start(&mut self, component: usize) -> PointId;
+
+    /// Every step that a component can take from a place in its run if these messages are on offer to it.
+    fn moves(&mut self, component: usize, point: PointId, offers: &[MessageId]) -> Vec<Move<S>>;
+
+    /// What properties see of a component at a place.
+    fn observed_at(&mut self, component: usize, point: PointId) -> usize;
 }
 
 /// A model checker that lets itself be driven.
-pub trait Embedded {
-    /// A place in the run of a component. Places that are equal have the same future.
-    type Point: Clone + Eq + Hash;
-
+pub trait Embedded: Machine {
     /// The components.
     fn components(&self) -> &Components;
-
-    /// Do places of a component tell all that has happened, so that each is one trace? Otherwise every way to a place
-    /// is one.
-    fn tells_past(&self, component: usize) -> bool;
-
-    /// The beginning of a component's run.
-    fn reset(&mut self, component: usize) -> Self::Point;
-
-    /// Every step that a component can take from a place in its run if these messages are on offer to it.
-    fn moves(
-        &mut self,
-        component: usize,
-        point: &Self::Point,
-        offers: &[MessageId],
-    ) -> Vec<Move<Self::Point>>;
 
     /// Who sent a message, and to whom.
     fn ends_of(&self, message: MessageId) -> (ProcessId, ProcessId);
 
-    /// The local states of a component's processes.
-    fn locals(&self, component: usize, point: &Self::Point) -> Vec<Value>;
+    /// The places of a component, if it has one agent and they can be told; otherwise its runs are enumerated.
+    fn places(&mut self, component: usize) -> Option<&mut dyn Places<Self::Step>>;
+
+    /// What a number stands for that tells what properties see of a process: its local state, or one that looks the
+    /// same to them.
+    fn observed(&self, observed: usize) -> &Value;
 
     /// Why what it told cannot be relied on, if it cannot.
     fn unreliable(&self) -> Option<Stopped>;

@@ -22,8 +22,9 @@ use std::sync::Arc;
 use super::Halt;
 use super::checker::{Embedded, MessageId};
 use super::events::{Event, EventId, Events, InterfaceMessage, Skeleton, What, for_each_closed_set};
-use super::local::{Label, Locals, NodeId, Panic, Table};
+use super::local::{Locals, NodeId, Panic, Table};
 use super::meter::Meter;
+use super::runs::Label;
 use crate::engine::Mutant;
 
 /// Where a component is in a skeleton.

@@ -1,51 +1,44 @@
 //! The embedded checker for protocols: it runs handlers, each once for a local state, the messages it consumes and
 //! the choices it makes.
 //!
-//! From: ALGORITHMS 2 and 6. A component is a process or a group of processes; messages inside a group are part of
-//! its place in the run.
-//! Differs from the kernel: a process by itself keeps no history, so traces that lead to the same place are counted,
-//! not kept apart; a group does, since two orders of independent steps are one trace and must be counted once.
-//! Invariant: equal places have equal futures; in a group they also have equal pasts.
+//! From: ALGORITHMS 2 and 6. A component is a process, whose places can be told (`single.rs`), or a group of processes,
+//! whose runs are enumerated (`group.rs`).
+//! Differs from the kernel: traces are counted, so a process by itself tells which of several equal messages it may
+//! consume, and in a group each message is told by the step that sent it.
 //! Held by: testkit/tests/dir.rs.
+
+mod group;
+mod single;
 
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use super::checker::{Embedded, MessageId, Move};
-use super::trace::{Components, LocalStep, join};
+use self::single::Point;
+use super::checker::{Embedded, MessageId, Places, PointId};
+use super::trace::{Components, LocalStep};
 use crate::protocol::{Envelope, Model, Outcome, Panicked, ProcessId, QuorumSystem, Trigger, Value};
 use crate::verdict::Stopped;
-use crate::world::{Channel, StepKind};
+use crate::world::StepKind;
 
 type LocalId = u32;
-type HistoryId = u32;
 
-/// A message on its way between processes of a group, or from a process to itself.
-#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
-struct Letter {
-    message: MessageId,
-    /// In a group: the step that sent it, its position there, and the clock of that step.
-    origin: (HistoryId, usize),
-    clock: Vec<usize>,
-}
-
-/// One process of a component.
+/// A step of a process.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
-struct Member {
+pub struct Act {
+    process: ProcessId,
+    /// In which local state.
     local: LocalId,
-    restarts: u8,
-    /// How many interface events of each member it knows of.
-    clock: Vec<usize>,
-    /// In a group: its last step.
-    last: HistoryId,
+    kind: StepKind,
+    transition: usize,
+    choices: Vec<usize>,
+    /// What it consumes, and in a group the step of which member sent it, and at which position.
+    consumed: Vec<(MessageId, Option<Origin>)>,
+    /// What it sends to other members of its group.
+    inside: Vec<(usize, MessageId)>,
 }
 
-/// A place in the run of a component.
-#[derive(Clone, PartialEq, Eq, Hash, Debug)]
-pub struct Point {
-    members: Vec<Member>,
-    inside: Vec<Letter>,
-}
+/// Where a message inside a group comes from: a member, which of its steps, and the position among what that sends.
+type Origin = (usize, usize, usize);
 
 /// A message that a step may consume.
 #[derive(Clone, Copy)]
@@ -55,6 +48,17 @@ struct Candidate {
     place: Option<usize>,
     /// How many equal ones there are, if they need not be told apart.
     copies: u128,
+}
+
+/// A step that a process can take.
+struct Step {
+    kind: StepKind,
+    transition: usize,
+    choices: Vec<usize>,
+    /// What it consumes, in ascending order.
+    bag: Vec<Candidate>,
+    /// The local state it leads to and what it sends, in order; nothing for a panic.
+    done: Option<(LocalId, Vec<MessageId>)>,
 }
 
 /// What a handler answers: a local state and messages, in order, or a panic; and the choices on the way.
@@ -68,9 +72,6 @@ const LATE_MAX: usize = 256;
 
 /// A transition in a local state, with the messages that it consumes.
 type Occasion = (ProcessId, LocalId, usize, Vec<MessageId>);
-/// A step in the history of a group: who, its step before, which, how, and what it consumed.
-type Past = (ProcessId, HistoryId, StepKind, usize, Vec<usize>, Vec<(MessageId, HistoryId, usize)>);
-
 /// The handlers of a model, asked once each.
 pub struct Handlers<'m> {
     model: &'m Model,
@@ -80,7 +81,14 @@ pub struct Handlers<'m> {
     locals: Vec<Value>,
     local_numbers: HashMap<Value, LocalId>,
     answers: HashMap<Occasion, Arc<[Answer]>>,
-    histories: HashMap<Past, HistoryId>,
+    /// What properties see of local states: for each, one that looks like it, by number, and what they see of that.
+    observed: HashMap<LocalId, usize>,
+    sights: HashMap<Vec<Option<Value>>, usize>,
+    shown: Vec<LocalId>,
+    points: Vec<Point>,
+    point_numbers: HashMap<Point, PointId>,
+    /// Whether a process can do something with a message in a local state.
+    interests: HashMap<(ProcessId, LocalId, MessageId), bool>,
     impure: Option<String>,
     /// The first answers, to be compared once more at the end.
     late: Vec<(Occasion, Vec<Result<Outcome, Panicked>>)>,
@@ -101,7 +109,12 @@ impl<'m> Handlers<'m> {
             locals: Vec::new(),
             local_numbers: HashMap::new(),
             answers: HashMap::new(),
-            histories: HashMap::new(),
+            observed: HashMap::new(),
+            sights: HashMap::new(),
+            shown: Vec::new(),
+            points: Vec::new(),
+            point_numbers: HashMap::new(),
+            interests: HashMap::new(),
             impure: None,
             late: Vec::new(),
             handler_calls: 0,
@@ -111,7 +124,7 @@ impl<'m> Handlers<'m> {
 
     /// About how many bytes it takes.
     pub fn bytes(&self) -> u64 {
-        let entries = self.messages.len() + self.locals.len() + self.answers.len() + self.histories.len();
+        let entries = self.messages.len() + self.locals.len() + self.answers.len() + self.points.len();
         entries as u64 * 256
     }
 
@@ -133,51 +146,32 @@ impl<'m> Handlers<'m> {
         })
     }
 
-    fn number_history(&mut self, past: Past) -> HistoryId {
-        // Nothing has happened yet in history 0.
-        let fresh = HistoryId::try_from(self.histories.len() + 1).expect("fewer steps than memory");
-        *self.histories.entry(past).or_insert(fresh)
+    /// What properties see of a local state.
+    fn observe(&mut self, local: LocalId) -> usize {
+        if let Some(known) = self.observed.get(&local) {
+            return *known;
+        }
+        let state = &self.locals[local as usize];
+        let sight: Vec<Option<Value>> =
+            self.model.properties().iter().map(|property| property.observe(state)).collect();
+        let Handlers { sights, shown, .. } = self;
+        let number = *sights.entry(sight).or_insert_with(|| {
+            shown.push(local);
+            shown.len() - 1
+        });
+        self.observed.insert(local, number);
+        number
     }
 
     fn envelope(&self, message: MessageId) -> &Envelope {
         &self.messages[message as usize].1
     }
 
-    fn in_group(&self, component: usize) -> bool {
-        self.components.members(component).len() > 1
-    }
-
-    /// The messages that a process may consume.
-    fn candidates(
-        &self,
-        component: usize,
-        point: &Point,
-        process: ProcessId,
-        offers: &[MessageId],
-    ) -> Vec<Candidate> {
-        let offered = offers.iter().filter(|message| self.ends_of(**message).1 == process);
-        let mut candidates: Vec<Candidate> =
-            offered.map(|message| Candidate { message: *message, place: None, copies: 1 }).collect();
-        let in_order = self.model.world().channel == Channel::Fifo;
-        for (place, letter) in point.inside.iter().enumerate() {
-            let (from, to) = self.ends_of(letter.message);
-            if to != process {
-                continue;
-            }
-            let earlier = &point.inside[..place];
-            if in_order && earlier.iter().any(|earlier| self.ends_of(earlier.message) == (from, to)) {
-                continue;
-            }
-            let copies = if in_order || self.in_group(component) {
-                1
-            } else if earlier.iter().any(|earlier| earlier.message == letter.message) {
-                continue;
-            } else {
-                point.inside.iter().filter(|other| other.message == letter.message).count() as u128
-            };
-            candidates.push(Candidate { message: letter.message, place: Some(place), copies });
-        }
-        candidates
+    /// A step as it can be told, with its process.
+    pub fn local_step(&self, act: &Act) -> (ProcessId, LocalStep) {
+        let Act { process, kind, transition, choices, consumed, .. } = act.clone();
+        let consumed = consumed.iter().map(|(message, _)| self.envelope(*message).clone()).collect();
+        (process, LocalStep { kind, transition, choices, consumed })
     }
 
     /// What a transition answers for these messages: nothing if it does not accept them.
@@ -303,111 +297,64 @@ impl<'m> Handlers<'m> {
         bags
     }
 
-    /// Where a step of a member leads.
-    fn after(
+    /// Every step that a process can take in a local state, after so many restarts, with these messages.
+    fn steps(
         &mut self,
-        component: usize,
-        point: &Point,
-        member: usize,
-        step: &Taken<'_>,
-    ) -> (Point, Vec<usize>, Vec<MessageId>) {
-        let grouped = self.in_group(component);
-        let process = self.components.members(component)[member];
-        let mut next = point.clone();
-        let mut clock = point.members[member].clock.clone();
-        let places: Vec<usize> = step.bag.iter().filter_map(|candidate| candidate.place).collect();
-        for place in &places {
-            join(&mut clock, &point.inside[*place].clock);
+        process: ProcessId,
+        local: LocalId,
+        restarts: u8,
+        candidates: &[Candidate],
+    ) -> Vec<Step> {
+        let mut steps = Vec::new();
+        for transition in 0..self.model.process(process).transitions().len() {
+            for mut bag in self.bags(process, local, transition, candidates) {
+                bag.sort_unstable_by_key(|candidate| (candidate.message, candidate.place));
+                let contents: Vec<MessageId> = bag.iter().map(|candidate| candidate.message).collect();
+                for answer in self.answers(process, local, transition, &contents).iter() {
+                    let Answer { done, choices } = answer;
+                    steps.push(Step {
+                        kind: StepKind::Transition,
+                        transition,
+                        choices: choices.clone(),
+                        bag: bag.clone(),
+                        done: done.clone(),
+                    });
+                }
+            }
         }
-        let outside = |message: &MessageId| self.components.of(self.ends_of(*message).1) != component;
-        let mut sent: Vec<MessageId> = step.sent.iter().filter(|message| outside(message)).copied().collect();
-        sent.sort_by_key(|message| self.ends_of(*message).1);
-        if !sent.is_empty() || grouped && step.bag.iter().any(|candidate| candidate.place.is_none()) {
-            clock[member] += 1;
-        }
-        let inner: Vec<(usize, MessageId)> =
-            step.sent.iter().copied().enumerate().filter(|(_, message)| !outside(message)).collect();
-        let last = if grouped {
-            let consumed = step.bag.iter().map(|candidate| {
-                let origin = candidate.place.map_or((0, 0), |place| point.inside[place].origin);
-                (candidate.message, origin.0, origin.1)
-            });
-            let mut consumed: Vec<_> = consumed.collect();
-            consumed.sort_unstable();
-            let before = point.members[member].last;
-            self.number_history((
-                process,
-                before,
-                step.kind,
-                step.transition,
-                step.choices.to_vec(),
-                consumed,
-            ))
-        } else {
-            0
-        };
-        let mut at = 0;
-        next.inside.retain(|_| {
-            at += 1;
-            !places.contains(&(at - 1))
-        });
-        next.inside.extend(inner.into_iter().map(|(send, message)| Letter {
-            message,
-            origin: if grouped { (last, send) } else { (0, 0) },
-            clock: if grouped { clock.clone() } else { Vec::new() },
-        }));
-        if self.model.world().channel == Channel::Fifo {
-            next.inside.sort_by_key(|letter| self.ends_of(letter.message));
-        } else {
-            next.inside.sort_unstable();
-        }
-        next.members[member] =
-            Member { local: step.local, restarts: step.restarts, clock: clock.clone(), last };
-        (next, clock, sent)
+        steps.extend(self.restart(process, local, restarts));
+        steps
     }
 
-    /// A restart of a member, if it may and it changes anything.
-    fn restart(&mut self, component: usize, point: &Point, member: usize) -> Option<Move<Point>> {
-        let process = self.components.members(component)[member];
-        let Member { local, restarts, .. } = point.members[member];
+    /// A restart of a process, if it may and it changes anything.
+    fn restart(&mut self, process: ProcessId, local: LocalId, restarts: u8) -> Option<Step> {
         if restarts >= self.model.exposure(process).restarts {
             return None;
         }
-        let step =
-            LocalStep { kind: StepKind::Restart, transition: 0, choices: Vec::new(), consumed: Vec::new() };
-        let (leads, clock) = match self.model.restarted(process, &self.locals[local as usize]) {
+        let done = match self.model.restarted(process, &self.locals[local as usize]) {
             Ok(state) => {
                 let state = self.number_local(state);
                 if state == local {
                     return None;
                 }
-                let taken = Taken {
-                    kind: StepKind::Restart,
-                    transition: 0,
-                    choices: &[],
-                    bag: &[],
-                    local: state,
-                    restarts: restarts + 1,
-                    sent: &[],
-                };
-                let (next, clock, _) = self.after(component, point, member, &taken);
-                (Some(next), clock)
+                Some((state, Vec::new()))
             }
-            Err(_) => (None, Vec::new()),
+            Err(_) => None,
         };
-        Some(Move { member, clock, received: Vec::new(), sent: Vec::new(), ways: 1, leads, step })
+        let (choices, bag) = (Vec::new(), Vec::new());
+        Some(Step { kind: StepKind::Restart, transition: 0, choices, bag, done })
     }
-}
 
-/// A step with everything that it does.
-struct Taken<'s> {
-    kind: StepKind,
-    transition: usize,
-    choices: &'s [usize],
-    bag: &'s [Candidate],
-    local: LocalId,
-    restarts: u8,
-    sent: &'s [MessageId],
+    /// Can a process do anything with a message in a local state, if others come with it that it needs?
+    fn is_interested(&self, process: ProcessId, local: LocalId, message: MessageId) -> bool {
+        let envelope = self.envelope(message);
+        let state = &self.locals[local as usize];
+        let transitions = self.model.process(process).transitions().iter().enumerate();
+        transitions.filter(|(_, transition)| transition.trigger().listens_to(envelope.from)).any(|(at, _)| {
+            let keys = self.model.keys(process, at, state, &[envelope]);
+            keys.map_or(true, |keys| keys.iter().all(Option::is_some))
+        })
+    }
 }
 
 /// Every choice of so many candidates from different senders.
@@ -432,66 +379,8 @@ fn choose(
 }
 
 impl Embedded for Handlers<'_> {
-    type Point = Point;
-
     fn components(&self) -> &Components {
         &self.components
-    }
-
-    fn tells_past(&self, component: usize) -> bool {
-        self.in_group(component)
-    }
-
-    fn reset(&mut self, component: usize) -> Point {
-        let processes = self.components.members(component).to_vec();
-        let count = processes.len();
-        let member = |process: &ProcessId| Member {
-            local: self.number_local(self.model.process(*process).initial().clone()),
-            restarts: 0,
-            clock: vec![0; count],
-            last: 0,
-        };
-        Point { members: processes.iter().map(member).collect(), inside: Vec::new() }
-    }
-
-    fn moves(&mut self, component: usize, point: &Point, offers: &[MessageId]) -> Vec<Move<Point>> {
-        let mut moves = Vec::new();
-        for member in 0..point.members.len() {
-            let process = self.components.members(component)[member];
-            let Member { local, restarts, .. } = point.members[member];
-            let candidates = self.candidates(component, point, process, offers);
-            for transition in 0..self.model.process(process).transitions().len() {
-                for bag in self.bags(process, local, transition, &candidates) {
-                    let mut contents: Vec<MessageId> =
-                        bag.iter().map(|candidate| candidate.message).collect();
-                    contents.sort_unstable();
-                    let mut received: Vec<MessageId> =
-                        bag.iter().filter(|one| one.place.is_none()).map(|one| one.message).collect();
-                    received.sort_unstable();
-                    let ways = bag.iter().map(|candidate| candidate.copies).product();
-                    for answer in self.answers(process, local, transition, &contents).iter() {
-                        let kind = StepKind::Transition;
-                        let consumed =
-                            contents.iter().map(|message| self.envelope(*message).clone()).collect();
-                        let step = LocalStep { kind, transition, choices: answer.choices.clone(), consumed };
-                        let received = received.clone();
-                        let (leads, clock, sent) = match &answer.done {
-                            Some((local, sent)) => {
-                                let (bag, choices) = (bag.as_slice(), answer.choices.as_slice());
-                                let local = *local;
-                                let taken = Taken { kind, transition, choices, bag, local, restarts, sent };
-                                let (next, clock, sent) = self.after(component, point, member, &taken);
-                                (Some(next), clock, sent)
-                            }
-                            None => (None, Vec::new(), Vec::new()),
-                        };
-                        moves.push(Move { member, clock, received, sent, ways, leads, step });
-                    }
-                }
-            }
-            moves.extend(self.restart(component, point, member));
-        }
-        moves
     }
 
     fn ends_of(&self, message: MessageId) -> (ProcessId, ProcessId) {
@@ -499,8 +388,12 @@ impl Embedded for Handlers<'_> {
         (envelope.from, *to)
     }
 
-    fn locals(&self, _: usize, point: &Point) -> Vec<Value> {
-        point.members.iter().map(|member| self.locals[member.local as usize].clone()).collect()
+    fn places(&mut self, component: usize) -> Option<&mut dyn Places<Act>> {
+        (self.components.members(component).len() == 1).then_some(self)
+    }
+
+    fn observed(&self, observed: usize) -> &Value {
+        &self.locals[self.shown[observed] as usize]
     }
 
     fn unreliable(&self) -> Option<Stopped> {

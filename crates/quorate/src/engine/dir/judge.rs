@@ -183,12 +183,12 @@ fn views_of<E: Embedded>(
     node: NodeId,
     places: &[usize],
 ) -> Vec<(View, usize)> {
-    let component = global.locals.component(node);
     let mut known: HashSet<View> = HashSet::new();
     let mut views = Vec::new();
     for &place in places {
-        let locals = global.locals.checker.locals(component, &global.locals.place(node, place).point);
-        let view: View = locals.iter().map(|local| property.observe(local)).collect();
+        let observed = &global.locals.place(node, place).observed;
+        let view: View =
+            observed.iter().map(|number| property.observe(global.locals.checker.observed(*number))).collect();
         if known.insert(view.clone()) {
             views.push((view, place));
         }

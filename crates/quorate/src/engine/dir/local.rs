@@ -7,39 +7,30 @@
 //! skeleton (gap 3).
 //! Differs: a process by itself shows only what it sends. The paper's skeletons have receptions as events; but nobody
 //! sees those, and what was received since the last send can be told when the next is sent. The order of receptions is
-//! then the process's own affair: single-message Paxos (2,3,1) has 312 skeletons for its 167,040 runs. In a group it
-//! would have to be told which process knows of which reception, so there receptions are events. Places with the same
-//! future are one, with the number of traces that lead there.
+//! then the process's own affair: single-message Paxos (2,3,1) has 312 skeletons for its 167,040 runs. Where there are
+//! several agents it would have to be told which of them knows of which reception, so there receptions are events, and
+//! runs are enumerated (`enumerate.rs`). Places with the same future are one, with the number of traces that lead there.
 //! Known: where one way of a component can end and another goes on, the first must be noticed by itself, though nobody
 //! sees anything of it. A *rest* is such a way: a node of its own, with one place.
 //! Invariant: the places of a table are all that the traces with its skeleton lead to, if they receive no more than
 //! what is on offer.
 //! Held by: testkit/tests/dir.rs.
 
+mod enumerate;
+
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::sync::Arc;
 
 use super::Halt;
-use super::checker::{Embedded, MessageId, Move};
+use super::checker::{Embedded, MessageId, Move, PointId};
 use super::meter::Meter;
-use super::trace::LocalStep;
-use crate::protocol::ProcessId;
+use super::runs::Label;
 
 pub(super) type LabelId = u32;
 pub(super) type NodeId = usize;
 
 /// About what a table takes besides what it lists.
 const TABLE_BYTES: u64 = 256;
-
-/// What others see of a step, or, of a process by itself, of all its steps since it last sent something: a step that
-/// only receives is seen by nobody, and when it happened makes no difference.
-#[derive(Clone, PartialEq, Eq, Hash, Debug)]
-pub(super) struct Label {
-    pub(super) member: usize,
-    pub(super) clock: Vec<usize>,
-    pub(super) received: Vec<MessageId>,
-    pub(super) sent: Vec<MessageId>,
-}
 
 /// What a local skeleton is: the rest it follows, if any, and the interface events of each process since.
 #[derive(Clone, PartialEq, Eq, Hash)]
@@ -51,31 +42,36 @@ struct Key {
 
 /// How a place was reached first.
 #[derive(Clone)]
-enum Cause {
+enum Cause<S> {
     Start,
     Rest(NodeId, usize),
     /// From a place of the same node.
-    Inside(usize, ProcessId, LocalStep),
+    Inside(usize, S),
     /// From a place of an earlier node.
-    Across(NodeId, usize, ProcessId, LocalStep),
+    Across(NodeId, usize, S),
+    /// From the beginning, by operations of agents.
+    Run(Vec<(usize, S)>),
 }
 
 /// A place in the run of a component.
-pub(super) struct Place<P> {
-    pub(super) point: P,
+pub(super) struct Place<S> {
+    /// Its number, where places can be told.
+    point: PointId,
+    /// What properties see of each member there.
+    pub(super) observed: Vec<usize>,
     /// What was received since others last saw something.
     pub(super) taken: Vec<MessageId>,
     /// How many traces lead there, for each choice of the messages that were received.
     pub(super) traces: u128,
-    cause: Cause,
+    cause: Cause<S>,
 }
 
 /// A panic at a place.
 #[derive(Clone)]
 pub(super) struct Panic {
     pub(super) place: usize,
-    pub(super) process: ProcessId,
-    pub(super) step: LocalStep,
+    /// Which of all panics.
+    pub(super) number: usize,
 }
 
 /// What a component can do at a node with certain messages on offer.
@@ -94,13 +90,15 @@ pub(super) struct Table {
     pub(super) endless: bool,
 }
 
-type Seed<P> = (P, u128, Cause);
+type Seed<S> = (PointId, u128, Cause<S>);
 
-struct Node<P> {
+struct Node<S> {
     key: Key,
-    seeds: Vec<Seed<P>>,
-    places: Vec<Place<P>>,
-    numbers: HashMap<(P, Vec<MessageId>), usize>,
+    seeds: Vec<Seed<S>>,
+    places: Vec<Place<S>>,
+    numbers: HashMap<(PointId, Vec<MessageId>), usize>,
+    /// Where runs are enumerated: their operations, by agent.
+    runs: HashMap<Vec<(usize, S)>, usize>,
     tables: HashMap<Vec<MessageId>, Arc<Table>>,
     /// The nodes after one more interface event, as far as they were asked for.
     children: HashMap<LabelId, NodeId>,
@@ -110,10 +108,12 @@ struct Node<P> {
 pub(super) struct Locals<E: Embedded> {
     pub(super) checker: E,
     in_order: bool,
-    nodes: Vec<Node<E::Point>>,
+    nodes: Vec<Node<E::Step>>,
     numbers: HashMap<Key, NodeId>,
     labels: Vec<Label>,
     label_numbers: HashMap<Label, LabelId>,
+    /// The steps that panic, or after which agents wait for each other, with what is known of why.
+    pub(super) panics: Vec<(Option<E::Step>, String)>,
     /// How many places there are.
     pub(super) places: u64,
     /// How many steps were taken from them.
@@ -130,7 +130,8 @@ impl<E: Embedded> Locals<E> {
             let labels = vec![Vec::new(); checker.components().members(component).len()];
             let key = Key { component, rest: None, labels };
             numbers.insert(key.clone(), nodes.len());
-            nodes.push(Node::new(key, vec![(checker.reset(component), 1, Cause::Start)]));
+            let start = checker.places(component).map(|places| places.start(component));
+            nodes.push(Node::new(key, start.map(|start| (start, 1, Cause::Start)).into_iter().collect()));
         }
         let (labels, label_numbers) = (Vec::new(), HashMap::new());
         Locals {
@@ -140,6 +141,7 @@ impl<E: Embedded> Locals<E> {
             numbers,
             labels,
             label_numbers,
+            panics: Vec::new(),
             places: 0,
             steps: 0,
             table_bytes: 0,
@@ -168,7 +170,7 @@ impl<E: Embedded> Locals<E> {
         self.nodes[node].key.component
     }
 
-    pub(super) fn place(&self, node: NodeId, place: usize) -> &Place<E::Point> {
+    pub(super) fn place(&self, node: NodeId, place: usize) -> &Place<E::Step> {
         &self.nodes[node].places[place]
     }
 
@@ -237,24 +239,33 @@ impl<E: Embedded> Locals<E> {
             return *known;
         }
         let Place { point, traces, .. } = &self.nodes[node].places[place];
-        let seed = (point.clone(), *traces, Cause::Rest(node, place));
+        let seed = (*point, *traces, Cause::Rest(node, place));
         self.insert(key, vec![seed])
     }
 
-    fn insert(&mut self, key: Key, seeds: Vec<Seed<E::Point>>) -> NodeId {
+    fn insert(&mut self, key: Key, seeds: Vec<Seed<E::Step>>) -> NodeId {
         let fresh = self.nodes.len();
         self.numbers.insert(key.clone(), fresh);
         self.nodes.push(Node::new(key, seeds));
         fresh
     }
 
-    /// The number of a place of a node.
-    fn number_place(&mut self, node: NodeId, point: E::Point, taken: Vec<MessageId>, cause: Cause) -> usize {
-        let Node { places, numbers, .. } = &mut self.nodes[node];
-        let places_total = &mut self.places;
+    /// The number of a place of a node, where places can be told.
+    fn number_place(
+        &mut self,
+        node: NodeId,
+        point: PointId,
+        taken: Vec<MessageId>,
+        cause: Cause<E::Step>,
+    ) -> usize {
+        let component = self.component(node);
+        let Locals { nodes, checker, places: places_total, .. } = self;
+        let Node { places, numbers, .. } = &mut nodes[node];
         *numbers.entry((point, taken)).or_insert_with_key(|(point, taken)| {
             *places_total += 1;
-            places.push(Place { point: point.clone(), taken: taken.clone(), traces: 0, cause });
+            let observed = checker.places(component).map(|there| there.observed_at(component, *point));
+            let observed = observed.into_iter().collect();
+            places.push(Place { point: *point, observed, taken: taken.clone(), traces: 0, cause });
             places.len() - 1
         })
     }
@@ -270,6 +281,24 @@ impl<E: Embedded> Locals<E> {
         if let Some(known) = self.nodes[node].tables.get(offers) {
             return Ok(Arc::clone(known));
         }
+        let component = self.component(node);
+        let table = if self.checker.places(component).is_some() {
+            self.merge(node, offers, meter)?
+        } else {
+            self.enumerate(node, offers, meter)?
+        };
+        let table = Arc::new(table);
+        let entries = offers.len() + table.places.len() + table.quiescent.len() + table.branches.len();
+        self.table_bytes += 8 * entries as u64 + TABLE_BYTES;
+        self.nodes[node].tables.insert(offers.to_vec(), Arc::clone(&table));
+        match self.checker.unreliable() {
+            Some(stopped) => Err(Halt::Stopped(stopped)),
+            None => Ok(table),
+        }
+    }
+
+    /// What a component can do whose places can be told.
+    fn merge(&mut self, node: NodeId, offers: &[MessageId], meter: &mut Meter<'_>) -> Result<Table, Halt> {
         let mut found = Found::default();
         for (point, traces, cause) in self.nodes[node].seeds.clone() {
             let place = self.number_place(node, point, Vec::new(), cause);
@@ -295,49 +324,44 @@ impl<E: Embedded> Locals<E> {
                 self.insert(key, seeds);
             }
         }
-        let table = Arc::new(found.table);
-        let entries = offers.len() + table.places.len() + table.quiescent.len() + table.branches.len();
-        self.table_bytes += 8 * entries as u64 + TABLE_BYTES;
-        self.nodes[node].tables.insert(offers.to_vec(), Arc::clone(&table));
-        match self.checker.unreliable() {
-            Some(stopped) => Err(Halt::Stopped(stopped)),
-            None => Ok(table),
-        }
+        Ok(found.table)
     }
 
     /// Finds what can happen at a place of a table.
-    fn expand(&mut self, node: NodeId, offers: &[MessageId], at: usize, found: &mut Found<E::Point>) {
+    fn expand(&mut self, node: NodeId, offers: &[MessageId], at: usize, found: &mut Found<E::Step>) {
         let component = self.component(node);
         let place = found.table.places[at];
         let Place { point, taken, .. } = &self.nodes[node].places[place];
-        let (point, taken) = (point.clone(), taken.clone());
-        let moves = self.checker.moves(component, &point, &self.deliverable(offers, &taken));
+        let (point, taken) = (*point, taken.clone());
+        let offered = self.deliverable(offers, &taken);
+        let moves = self.checker.places(component).map(|places| places.moves(component, point, &offered));
+        let moves = moves.unwrap_or_default();
         if moves.is_empty() {
             found.table.quiescent.push(place);
         }
         found.needs.push(moves.iter().map(|step| step.received.clone()).collect());
+        let clock = vec![self.depth(node) + 1];
         for mut step in moves {
             self.steps += 1;
-            let process = self.checker.components().members(component)[step.member];
             let together = self.joined(&taken, &step.received);
             if !self.in_order {
                 // Of equal messages each may be the one that is received first.
                 let copies = |message| together.iter().filter(|other| *other == message).count() as u128;
                 step.ways = step.received.iter().fold(step.ways, |ways, message| ways * copies(message));
             }
-            let seen =
-                !step.sent.is_empty() || !step.received.is_empty() && self.checker.tells_past(component);
-            match &step.leads {
-                None => found.table.panics.push(Panic { place, process, step: step.step }),
-                Some(_) if seen => {
-                    let (member, clock, sent) = (step.member, step.clock.clone(), step.sent.clone());
+            match step.leads {
+                None => {
+                    found.table.panics.push(Panic { place, number: self.panics.len() });
+                    self.panics.push((Some(step.step), String::new()));
+                }
+                Some(_) if !step.sent.is_empty() => {
                     found.seen.push(together.clone());
-                    let label = self.number_label(Label { member, clock, received: together, sent });
+                    let (clock, sent) = (clock.clone(), step.sent.clone());
+                    let label = self.number_label(Label { member: 0, clock, received: together, sent });
                     found.branches.entry(label).or_default().push((place, step));
                 }
                 Some(next) => {
-                    let cause = Cause::Inside(place, process, step.step);
-                    let next = self.number_place(node, next.clone(), together, cause);
+                    let next = self.number_place(node, next, together, Cause::Inside(place, step.step));
                     let next = found.note(next);
                     found.ways[at].push((next, step.ways));
                 }
@@ -345,23 +369,25 @@ impl<E: Embedded> Locals<E> {
         }
     }
 
+    /// How many interface events of a component of one member there are at a node.
+    fn depth(&self, node: NodeId) -> usize {
+        let Key { rest, labels, .. } = &self.nodes[node].key;
+        labels[0].len() + rest.map_or(0, |(before, _)| self.depth(before))
+    }
+
     /// Where a step from a place of a node leads, as a place of the next node.
-    fn seed(&self, node: NodeId, place: usize, step: Move<E::Point>) -> Option<Seed<E::Point>> {
+    fn seed(&self, node: NodeId, place: usize, step: Move<E::Step>) -> Option<Seed<E::Step>> {
         let traces = self.nodes[node].places[place].traces.saturating_mul(step.ways);
-        let process = self.checker.components().members(self.component(node))[step.member];
-        Some((step.leads?, traces, Cause::Across(node, place, process, step.step)))
+        Some((step.leads?, traces, Cause::Across(node, place, step.step)))
     }
 
     /// Counts the traces that lead to each place. They are counted by their length, so that each place passes all that
     /// lead to it on to the next. `false` if they never end.
-    fn count_traces(&mut self, node: NodeId, found: &Found<E::Point>) -> bool {
+    fn count_traces(&mut self, node: NodeId, found: &Found<E::Step>) -> bool {
         let places = &found.table.places;
         let mut traces: Vec<u128> = vec![0; places.len()];
         let mut layer = found.begin.clone();
         let mut layers = 0;
-        if self.checker.tells_past(self.component(node)) {
-            (traces, layer) = (vec![1; places.len()], BTreeMap::new());
-        }
         // A way that is longer than this comes to a place twice.
         while !layer.is_empty() && layers <= places.len() {
             let mut next: BTreeMap<usize, u128> = BTreeMap::new();
@@ -383,7 +409,7 @@ impl<E: Embedded> Locals<E> {
 
     /// The places where a component may stay although, with something on offer, others could see it do something from
     /// another place: those from which no step needs as little.
-    fn rests(&self, node: NodeId, found: &Found<E::Point>) -> Vec<usize> {
+    fn rests(&self, node: NodeId, found: &Found<E::Step>) -> Vec<usize> {
         let places = &found.table.places;
         let stays = |at: usize, wanted: &[MessageId]| {
             let taken = &self.nodes[node].places[places[at]].taken;
@@ -399,20 +425,24 @@ impl<E: Embedded> Locals<E> {
         (0..places.len()).filter(rests).map(|at| places[at]).collect()
     }
 
-    /// The steps that lead to a place, each with its process, from the start.
-    pub(super) fn way_to(&self, mut node: NodeId, mut place: usize) -> Vec<(ProcessId, LocalStep)> {
+    /// The steps that lead to a place, from the start.
+    pub(super) fn way_to(&self, mut node: NodeId, mut place: usize) -> Vec<E::Step> {
         let mut way = Vec::new();
         loop {
             match &self.nodes[node].places[place].cause {
                 Cause::Start => break,
                 Cause::Rest(before, at) => (node, place) = (*before, *at),
-                Cause::Inside(at, process, step) => {
-                    way.push((*process, step.clone()));
+                Cause::Inside(at, step) => {
+                    way.push(step.clone());
                     place = *at;
                 }
-                Cause::Across(before, at, process, step) => {
-                    way.push((*process, step.clone()));
+                Cause::Across(before, at, step) => {
+                    way.push(step.clone());
                     (node, place) = (*before, *at);
+                }
+                Cause::Run(operations) => {
+                    way.extend(operations.iter().rev().map(|(_, step)| step.clone()));
+                    break;
                 }
             }
         }
@@ -422,7 +452,7 @@ impl<E: Embedded> Locals<E> {
 }
 
 /// A table in the making. Places are told by their position in it.
-struct Found<P> {
+struct Found<S> {
     table: Table,
     at: HashMap<usize, usize>,
     /// Where steps lead that nobody sees, and how many ways each is.
@@ -434,10 +464,10 @@ struct Found<P> {
     /// What was received, from the beginning of the node on, with each step that others see.
     seen: Vec<Vec<MessageId>>,
     /// The steps that others see, each with the number of its place.
-    branches: BTreeMap<LabelId, Vec<(usize, Move<P>)>>,
+    branches: BTreeMap<LabelId, Vec<(usize, Move<S>)>>,
 }
 
-impl<P> Default for Found<P> {
+impl<S> Default for Found<S> {
     fn default() -> Self {
         Found {
             table: Table::default(),
@@ -451,7 +481,7 @@ impl<P> Default for Found<P> {
     }
 }
 
-impl<P> Found<P> {
+impl<S> Found<S> {
     /// The position of a place.
     fn note(&mut self, place: usize) -> usize {
         *self.at.entry(place).or_insert_with(|| {
@@ -462,9 +492,10 @@ impl<P> Found<P> {
     }
 }
 
-impl<P> Node<P> {
-    fn new(key: Key, seeds: Vec<Seed<P>>) -> Self {
-        let (numbers, tables, children) = (HashMap::new(), HashMap::new(), HashMap::new());
-        Node { key, seeds, places: Vec::new(), numbers, tables, children }
+impl<S> Node<S> {
+    fn new(key: Key, seeds: Vec<Seed<S>>) -> Self {
+        let (numbers, runs, tables, children) =
+            (HashMap::new(), HashMap::new(), HashMap::new(), HashMap::new());
+        Node { key, seeds, places: Vec::new(), numbers, runs, tables, children }
     }
 }

@@ -15,12 +15,15 @@ mod global;
 mod handlers;
 mod judge;
 mod local;
+mod machine;
 mod meter;
+mod runs;
 mod trace;
 mod underway;
 
-pub use checker::{Embedded, MessageId, Move};
-pub use handlers::{Handlers, Point};
+pub use checker::{Embedded, MessageId, Move, Places, PointId};
+pub use handlers::{Act, Handlers};
+pub use machine::{Guide, Machine, Operation, Ran};
 pub use trace::{Components, Happening, Instance, InterfaceEvent, LocalSkeleton, LocalStep, Trace};
 
 use events::Skeleton;
@@ -154,10 +157,10 @@ pub fn dir_in_components(
 }
 
 /// The verdict for components at these places, and a panic that comes next.
-fn told<E: Embedded>(
+fn told(
     model: &Model,
     search: &Search,
-    global: &mut Global<E>,
+    global: &mut Global<Underway<'_>>,
     meter: &mut Meter<'_>,
     cut: &Cut,
     panicking: Option<&Panicking>,
@@ -176,12 +179,17 @@ fn told<E: Embedded>(
                 panic!("a bug in quorate: a violation is found on the way to another")
             }
         };
-        for (process, step) in global.locals.way_to(node, *place) {
+        for act in global.locals.way_to(node, *place) {
+            let (process, step) = global.locals.checker.local_step(&act);
             sequences[process.index()].push(step);
         }
     }
     let mut schedule = woven(model, &sequences);
-    schedule.extend(panicking.map(|Panicking { panic, .. }| scheduled(panic.process, &panic.step)));
+    let act = panicking.and_then(|panicking| global.locals.panics[panicking.panic.number].0.clone());
+    schedule.extend(act.map(|act| {
+        let (process, step) = global.locals.checker.local_step(&act);
+        scheduled(process, &step)
+    }));
     // A run that is composed has steps that nobody asked for: it is made as short as one that was found depth-first.
     let search = Search { order: Order::Depth, reductions: Reductions::default(), ..search.clone() };
     violated(model, &search, schedule)

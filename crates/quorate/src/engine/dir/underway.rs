@@ -1,38 +1,37 @@
-//! Components that start in the middle of a run: any embedded checker, once it has run a prefix.
+//! Components that start in the middle of a run: the handlers of a model, once they have run a prefix.
 //!
 //! From: DEMETER, section 4.1, where an embedded checker can run a prefix, and section 5.3, where explorations start from
 //! a checkpoint. What was on its way then has no sender any more: it waits for its receiver as a part of the
-//! receiver's place, so no skeleton tells of it, and clocks count from the checkpoint on.
+//! receiver's place, so no skeleton tells of it, and nothing else has to know of the prefix.
 //! Known: a group shows what it receives, and this shows nothing of what waited: only processes by themselves can start
 //! in the middle.
 //! Invariant: without a prefix this is the checker that it drives.
 //! Held by: testkit/tests/stones.rs (what can be reached from the middle of runs is what `explore` reaches).
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 
-use super::checker::{Embedded, MessageId, Move};
+use super::checker::{Embedded, MessageId, Move, Places, PointId};
+use super::handlers::{Act, Handlers};
+use super::machine::{Guide, Machine, Operation, Ran};
 use super::trace::{Components, LocalStep};
 use crate::protocol::{Envelope, ProcessId, Value};
 use crate::verdict::{ScheduledStep, Stopped};
 
-/// A place in the run of a component, with what has waited for it since the start.
+/// A place in the run of a process, with what has waited for it since the start.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
-pub(super) struct Spot<P> {
-    point: P,
+struct Spot {
+    point: PointId,
     waiting: Vec<MessageId>,
 }
 
-/// Where a component starts: its place, and how many interface events it has had by then.
-struct Start<P> {
-    spot: Spot<P>,
-    clock: Vec<usize>,
-}
-
 /// An embedded checker after a prefix.
-pub(super) struct Underway<E: Embedded> {
-    pub(super) checker: E,
+pub(super) struct Underway<'m> {
+    pub(super) checker: Handlers<'m>,
     in_order: bool,
-    starts: Vec<Start<E::Point>>,
+    /// Where each component starts; nothing if that is the beginning.
+    starts: Vec<Spot>,
+    spots: Vec<Spot>,
+    numbers: HashMap<Spot, PointId>,
 }
 
 /// Can components of several processes not start after this prefix?
@@ -40,15 +39,13 @@ pub(super) fn too_large(components: &Components, prefix: &[ScheduledStep]) -> bo
     !prefix.is_empty() && (0..components.count()).any(|component| components.members(component).len() > 1)
 }
 
-impl<E: Embedded> Underway<E> {
+impl<'m> Underway<'m> {
     /// A checker that has taken these steps, each component being one process if there are any.
-    pub(super) fn after(mut checker: E, in_order: bool, prefix: &[ScheduledStep]) -> Self {
-        let starts = (0..checker.components().count()).map(|component| Start {
-            clock: vec![0; checker.components().members(component).len()],
-            spot: Spot { point: checker.reset(component), waiting: Vec::new() },
-        });
-        let starts = starts.collect();
-        let mut underway = Underway { checker, in_order, starts };
+    pub(super) fn after(mut checker: Handlers<'m>, in_order: bool, prefix: &[ScheduledStep]) -> Self {
+        let count = if prefix.is_empty() { 0 } else { checker.components().count() };
+        let begin = |component| Spot { point: checker.start(component), waiting: Vec::new() };
+        let starts = (0..count).map(begin).collect();
+        let mut underway = Underway { checker, in_order, starts, spots: Vec::new(), numbers: HashMap::new() };
         for step in prefix {
             underway.follow(step);
         }
@@ -58,29 +55,37 @@ impl<E: Embedded> Underway<E> {
     /// Takes a step of the prefix.
     fn follow(&mut self, step: &ScheduledStep) {
         let component = self.checker.components().of(step.process);
-        let spot = self.starts[component].spot.clone();
-        let moves = self.moves(component, &spot, &[]);
-        let taken = moves.into_iter().find(|one| is_of(&one.step, step));
-        let taken = taken.expect("a bug in quorate: a checker cannot take a step that was taken");
-        let start = &mut self.starts[component];
-        // Clocks are told from the start on, which so far is the beginning.
-        start.clock[taken.member] += usize::from(!taken.sent.is_empty());
-        start.spot = taken.leads.expect("a run does not go on after a panic");
+        let spot = self.starts[component].clone();
+        let moves = self.moves_from(component, &spot, &[]);
+        let is_it = |one: &(Move<Act>, Option<Spot>)| is_of(&self.checker.local_step(&one.0.step).1, step);
+        let taken = moves.into_iter().find(is_it);
+        let (taken, next) = taken.expect("a bug in quorate: a checker cannot take a step that was taken");
+        self.starts[component] = next.expect("a run does not go on after a panic");
         for message in taken.sent {
             let receiver = self.checker.components().of(self.checker.ends_of(message).1);
-            self.starts[receiver].spot.waiting.push(message);
-            let mut waiting = std::mem::take(&mut self.starts[receiver].spot.waiting);
-            self.normalise(&mut waiting);
-            self.starts[receiver].spot.waiting = waiting;
+            let mut waiting = std::mem::take(&mut self.starts[receiver].waiting);
+            waiting.push(message);
+            if self.in_order {
+                waiting.sort_by_key(|message| self.checker.ends_of(*message));
+            } else {
+                waiting.sort_unstable();
+            }
+            self.starts[receiver].waiting = waiting;
         }
     }
 
-    fn normalise(&self, messages: &mut [MessageId]) {
-        if self.in_order {
-            messages.sort_by_key(|message| self.checker.ends_of(*message));
-        } else {
-            messages.sort_unstable();
-        }
+    /// A step as it can be told, with its process.
+    pub(super) fn local_step(&self, act: &Act) -> (ProcessId, LocalStep) {
+        self.checker.local_step(act)
+    }
+
+    fn number(&mut self, spot: Spot) -> PointId {
+        let fresh = PointId::try_from(self.spots.len()).expect("fewer places than memory");
+        let Underway { spots, numbers, .. } = self;
+        *numbers.entry(spot).or_insert_with_key(|spot| {
+            spots.push(spot.clone());
+            fresh
+        })
     }
 
     /// Of what waits and what is on offer, what can be received next: in order, what waits comes first.
@@ -97,13 +102,30 @@ impl<E: Embedded> Underway<E> {
         (heads, offers.copied().collect())
     }
 
+    /// Every step from a spot, and where it leads.
+    fn moves_from(
+        &mut self,
+        component: usize,
+        spot: &Spot,
+        offers: &[MessageId],
+    ) -> Vec<(Move<Act>, Option<Spot>)> {
+        let (mut all, offers) = self.deliverable(&spot.waiting, offers);
+        all.extend(&offers);
+        if !self.in_order {
+            all.sort_unstable();
+            all.dedup();
+        }
+        let moves = self.checker.moves(component, spot.point, &all);
+        moves.into_iter().flat_map(|step| self.told_apart(&step, spot, &offers)).collect()
+    }
+
     /// The moves that a move of the checker stands for: what it receives may have waited, or be on offer.
     fn told_apart(
         &self,
-        step: &Move<E::Point>,
-        spot: &Spot<E::Point>,
+        step: &Move<Act>,
+        spot: &Spot,
         offers: &[MessageId],
-    ) -> Vec<Move<Spot<E::Point>>> {
+    ) -> Vec<(Move<Act>, Option<Spot>)> {
         let mut ways = vec![(Vec::new(), spot.waiting.clone(), step.ways)];
         for message in &step.received {
             let mut next = Vec::new();
@@ -120,16 +142,11 @@ impl<E: Embedded> Underway<E> {
             }
             ways = next;
         }
-        let moves = ways.into_iter().map(|(received, waiting, ways)| Move {
-            member: step.member,
-            clock: step.clock.clone(),
-            received,
-            sent: step.sent.clone(),
-            ways,
-            leads: step.leads.clone().map(|point| Spot { point, waiting }),
-            step: step.step.clone(),
+        let told = ways.into_iter().map(|(received, waiting, ways)| {
+            let next = step.leads.map(|point| Spot { point, waiting });
+            (Move { received, ways, ..step.clone() }, next)
         });
-        moves.collect()
+        told.collect()
     }
 }
 
@@ -143,49 +160,57 @@ fn is_of(local: &LocalStep, step: &ScheduledStep) -> bool {
         && local.consumed.iter().all(among)
 }
 
-impl<E: Embedded> Embedded for Underway<E> {
-    type Point = Spot<E::Point>;
+impl Places<Act> for Underway<'_> {
+    fn start(&mut self, component: usize) -> PointId {
+        self.number(self.starts[component].clone())
+    }
 
+    fn moves(&mut self, component: usize, point: PointId, offers: &[MessageId]) -> Vec<Move<Act>> {
+        let spot = self.spots[point as usize].clone();
+        let moves = self.moves_from(component, &spot, offers).into_iter();
+        moves.map(|(step, next)| Move { leads: next.map(|spot| self.number(spot)), ..step }).collect()
+    }
+
+    fn observed_at(&mut self, component: usize, point: PointId) -> usize {
+        self.checker.observed_at(component, self.spots[point as usize].point)
+    }
+}
+
+impl Machine for Underway<'_> {
+    type Step = Act;
+
+    fn run(&mut self, component: usize, arrivals: &[MessageId], guide: &mut dyn Guide<Act>) -> Ran {
+        self.checker.run(component, arrivals, guide)
+    }
+
+    fn depends(first: &Operation<Act>, second: &Operation<Act>) -> bool {
+        Handlers::depends(first, second)
+    }
+
+    fn reaches(operation: &Operation<Act>, agent: usize) -> bool {
+        Handlers::reaches(operation, agent)
+    }
+
+    fn races(&mut self, first: &Operation<Act>, second: &Operation<Act>) -> bool {
+        self.checker.races(first, second)
+    }
+}
+
+impl Embedded for Underway<'_> {
     fn components(&self) -> &Components {
         self.checker.components()
-    }
-
-    fn tells_past(&self, component: usize) -> bool {
-        self.checker.tells_past(component)
-    }
-
-    fn reset(&mut self, component: usize) -> Self::Point {
-        self.starts[component].spot.clone()
-    }
-
-    fn moves(
-        &mut self,
-        component: usize,
-        spot: &Self::Point,
-        offers: &[MessageId],
-    ) -> Vec<Move<Self::Point>> {
-        let (mut all, offers) = self.deliverable(&spot.waiting, offers);
-        all.extend(&offers);
-        if !self.in_order {
-            all.sort_unstable();
-            all.dedup();
-        }
-        let mut moves = Vec::new();
-        for mut step in self.checker.moves(component, &spot.point, &all) {
-            for (known, before) in step.clock.iter_mut().zip(&self.starts[component].clock) {
-                *known = known.saturating_sub(*before);
-            }
-            moves.extend(self.told_apart(&step, spot, &offers));
-        }
-        moves
     }
 
     fn ends_of(&self, message: MessageId) -> (ProcessId, ProcessId) {
         self.checker.ends_of(message)
     }
 
-    fn locals(&self, component: usize, spot: &Self::Point) -> Vec<Value> {
-        self.checker.locals(component, &spot.point)
+    fn places(&mut self, component: usize) -> Option<&mut dyn Places<Act>> {
+        if self.starts.is_empty() { self.checker.places(component) } else { Some(self) }
+    }
+
+    fn observed(&self, observed: usize) -> &Value {
+        self.checker.observed(observed)
     }
 
     fn unreliable(&self) -> Option<Stopped> {
