@@ -24,8 +24,12 @@ fn holding(report: &Report) -> Interfaces {
 #[track_caller]
 fn check(name: &str, given: Given, local_traces: u128, global_skeletons: u64, global_traces: u128) -> u128 {
     let found = holding(&dir(&model(name, given, None), &Search::default(), &mut ()));
-    let expected =
-        Interfaces { local_traces: Some(local_traces), global_skeletons, global_traces: Some(global_traces) };
+    let expected = Interfaces {
+        local_traces: Some(local_traces),
+        global_skeletons,
+        global_traces: Some(global_traces),
+        enumerated_runs: 0,
+    };
     assert_eq!(found, expected, "{name} {given:?}");
     global_traces / local_traces
 }

@@ -8,6 +8,7 @@
 use quorate::program::tables::{Exhibit, Here, Published, Row};
 
 mod crash;
+mod dir;
 mod lmc;
 mod m_models;
 mod refinement;
@@ -15,7 +16,7 @@ mod refinement;
 /// Every table, and figures.
 pub(crate) fn all() -> Vec<Exhibit> {
     let tables = [m_models::table(), crash::table(), refinement::table()];
-    tables.into_iter().map(Exhibit::from).chain([lmc::figure().into()]).collect()
+    tables.into_iter().map(Exhibit::from).chain([lmc::figure().into(), dir::table().into()]).collect()
 }
 
 /// What no table of these papers can say.

@@ -127,6 +127,11 @@ impl<'p> Job<'p> {
         Ok(Job { protocol, arguments, model, search, refused, limits })
     }
 
+    /// The same search, of which nothing is asked.
+    pub(super) fn asking_nothing(self) -> Self {
+        Job { model: self.model.without_properties(), ..self }
+    }
+
     /// Searches; says how long it took.
     pub(super) fn run(&self) -> (Report, Duration) {
         let mut progress = Progress::new(self.limits);

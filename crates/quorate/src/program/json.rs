@@ -289,7 +289,7 @@ struct InterfaceFigures {
 
 impl InterfaceFigures {
     fn of(interfaces: Interfaces) -> Self {
-        let Interfaces { local_traces, global_skeletons, global_traces } = interfaces;
+        let Interfaces { local_traces, global_skeletons, global_traces, .. } = interfaces;
         InterfaceFigures { local_traces, global_skeletons, global_traces }
     }
 }

@@ -6,6 +6,7 @@
 //! that needs something that does not exist yet, is said to be so and changes nothing.
 //! Held by: quorate-cli/tests/tables.rs.
 
+mod components;
 mod figure;
 mod page;
 mod plot;
@@ -28,6 +29,7 @@ use super::progress::heed_interrupts;
 use crate::protocol::Protocol;
 use crate::verdict::{Stopped, TraceStep, Verdict};
 
+pub use components::{ComponentRow, ComponentTable, Saving};
 pub use figure::{Curve, Depths, Fact, Figure, Plot, Series, Sought, Unit};
 
 /// Something that was published: a table, or figures.
@@ -43,6 +45,11 @@ pub enum Exhibit {
         /// Which.
         Figure,
     ),
+    /// Rows that are run component by component, and plainly.
+    Components(
+        /// Which.
+        ComponentTable,
+    ),
 }
 
 impl Exhibit {
@@ -50,6 +57,7 @@ impl Exhibit {
         match self {
             Exhibit::Table(table) => table.name,
             Exhibit::Figure(figure) => figure.name,
+            Exhibit::Components(table) => table.name,
         }
     }
 
@@ -57,6 +65,7 @@ impl Exhibit {
         match self {
             Exhibit::Table(table) => table.about,
             Exhibit::Figure(figure) => figure.about,
+            Exhibit::Components(table) => table.about,
         }
     }
 }
@@ -70,6 +79,12 @@ impl From<Table> for Exhibit {
 impl From<Figure> for Exhibit {
     fn from(figure: Figure) -> Self {
         Exhibit::Figure(figure)
+    }
+}
+
+impl From<ComponentTable> for Exhibit {
+    fn from(table: ComponentTable) -> Self {
+        Exhibit::Components(table)
     }
 }
 
@@ -278,11 +293,12 @@ pub(super) fn run(
 ) -> Result<u8, Failure> {
     let name = matches.get_one::<String>("TABLE").map_or("", String::as_str);
     match exhibits.iter().find(|exhibit| exhibit.name() == name) {
-        Some(Exhibit::Table(_)) if matches.contains_id("svg") => {
+        Some(Exhibit::Table(_) | Exhibit::Components(_)) if matches.contains_id("svg") => {
             Err(Failure::Usage(format!("--svg draws figures, and '{name}' is a table: leave it out")))
         }
         Some(Exhibit::Table(table)) => run_table(protocols, table, root, matches),
         Some(Exhibit::Figure(figure)) => figure::run(protocols, figure, root, matches),
+        Some(Exhibit::Components(table)) => components::run(protocols, table, root, matches),
         None => Err(Failure::Usage(format!("unknown table '{name}': expected one of the list"))),
     }
 }
@@ -363,6 +379,21 @@ fn check(
     root: &Command,
     matches: &ArgMatches,
 ) -> Result<Outcome, Failure> {
+    let job = job(protocols, words, start, root, matches)?;
+    let (report, time) = job.run();
+    let answer = serde_json::to_value(job.answer(&report, time))
+        .map_err(|error| Failure::Output(format!("cannot write JSON: {error}: expected plain values")))?;
+    Ok(Outcome::Ran { verdict: report.verdict, answer, time })
+}
+
+/// What is to be run for these words after `check`.
+fn job<'p>(
+    protocols: &'p [Protocol],
+    words: &str,
+    start: &[TraceStep],
+    root: &Command,
+    matches: &ArgMatches,
+) -> Result<Job<'p>, Failure> {
     let mut line: Vec<OsString> =
         ["quorate", "check"].into_iter().chain(words.split(' ')).map(Into::into).collect();
     for limit in ["states-max", "time-max", "memory-max", "threads"] {
@@ -384,12 +415,7 @@ fn check(
         return Err(Failure::Usage(format!("a row of a table is '{words}': expected a protocol")));
     };
     let protocol = super::named(protocols, name)?;
-    let job =
-        if start.is_empty() { Job::new(protocol, parsed)? } else { Job::after(start, protocol, parsed)? };
-    let (report, time) = job.run();
-    let answer = serde_json::to_value(job.answer(&report, time))
-        .map_err(|error| Failure::Output(format!("cannot write JSON: {error}: expected plain values")))?;
-    Ok(Outcome::Ran { verdict: report.verdict, answer, time })
+    if start.is_empty() { Job::new(protocol, parsed) } else { Job::after(start, protocol, parsed) }
 }
 
 /// The answer of `tables --json`.

@@ -120,6 +120,8 @@ pub(super) struct Locals<'c, E: Embedded> {
     pub(super) places: u64,
     /// How many steps were taken from them.
     pub(super) steps: u64,
+    /// How many runs were enumerated.
+    pub(super) runs: u64,
     /// About how many bytes the tables take.
     table_bytes: u64,
 }
@@ -147,6 +149,7 @@ impl<'c, E: Embedded> Locals<'c, E> {
             panics: Vec::new(),
             places: 0,
             steps: 0,
+            runs: 0,
             table_bytes: 0,
         }
     }

@@ -49,6 +49,9 @@ pub struct Interfaces {
     pub global_skeletons: u64,
     /// How many maximal runs these stand for; nothing if some run never ends.
     pub global_traces: Option<u128>,
+    /// How many runs of components with agents of their own were gone through, one by one, as far as nobody sees it. Of
+    /// one component of all processes these are runs of the system; known of a search that is stopped, too.
+    pub enumerated_runs: u64,
 }
 
 /// Components at certain places, in a prefix of a skeleton.
@@ -209,7 +212,9 @@ pub fn compose<E: Embedded>(
         ..meter.coverage
     };
     let global_traces = local_traces.map(|_| judge.runs);
-    Composed { found, interfaces: Interfaces { local_traces, global_skeletons, global_traces }, coverage }
+    let enumerated_runs = global.locals.runs;
+    let interfaces = Interfaces { local_traces, global_skeletons, global_traces, enumerated_runs };
+    Composed { found, interfaces, coverage }
 }
 
 /// The steps of each component that lead to a cut.

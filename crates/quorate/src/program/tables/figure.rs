@@ -379,7 +379,7 @@ fn cell(curve: &Curve, of: &Traced<'_>, depth: Option<u32>, unit: Unit) -> Strin
 }
 
 /// Rows in columns, numbers to the right; the first column of a table of words to the left.
-fn set(rows: &[Vec<String>]) -> String {
+pub(super) fn set(rows: &[Vec<String>]) -> String {
     let width = |column: usize| rows.iter().map(|row| row[column].chars().count()).max().unwrap_or(0);
     let widths: Vec<usize> = (0..rows[0].len()).map(width).collect();
     let words = rows[0][0].is_empty();

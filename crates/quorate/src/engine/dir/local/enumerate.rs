@@ -54,7 +54,7 @@ impl<E: Embedded> Locals<'_, E> {
         let mut arrivals: Vec<MessageId> = received.copied().collect();
         arrivals.extend(offers);
         self.normalise(&mut arrivals);
-        let Locals { checker, nodes, labels, places, steps, table_bytes, mutant, .. } = self;
+        let Locals { checker, nodes, labels, places, steps, runs, table_bytes, mutant, .. } = self;
         let seen = |of_one: &Vec<LabelId>| of_one.iter().map(|label| &labels[*label as usize]).collect();
         let skeleton = skeleton.iter().map(seen).collect();
         let held = Held { component, arrivals, skeleton, begins: &begins, mutant: *mutant };
@@ -72,6 +72,7 @@ impl<E: Embedded> Locals<'_, E> {
         for_each_run(*checker, &held, &mut |_, operations, run| {
             *steps += operations as u64;
             if let Some(run) = run {
+                *runs += u64::from(run.is_maximal);
                 found.note(run);
             }
             *places += std::mem::take(&mut found.fresh);
