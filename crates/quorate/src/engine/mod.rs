@@ -22,7 +22,7 @@ pub use stones::{SteppingStones, Stone};
 
 use std::sync::Arc;
 
-use self::dir::Components;
+use self::dir::{Components, Logbook};
 use crate::kernel::Within;
 pub use crate::kernel::{Classes, ClosureSize};
 use crate::protocol::Model;
@@ -181,6 +181,8 @@ pub struct Search {
     pub local_events_max: Option<u32>,
     /// For the engine `dir`: which processes make up which component; each is one by itself unless this is given.
     pub components: Option<Components>,
+    /// For the engine `dir`: where what is learned is kept. What is there already need not be found again.
+    pub logbook: Option<Logbook>,
     /// For the published algorithm of local model checking: how far it goes.
     pub stage: published::Stage,
     /// In stages, from stepping stones.
@@ -296,6 +298,7 @@ impl Default for Search {
             classes: Classes::default(),
             local_events_max: None,
             components: None,
+            logbook: None,
             stage: published::Stage::default(),
             stones: None,
             within: None,

@@ -264,6 +264,7 @@ impl Climb<'_> {
             End::UsedUp => (Verdict::Unknown(Stopped::Stages { stages, stones, last: None }), None),
         };
         let interfaces = self.skeletons.map(|global_skeletons| Interfaces {
+            enumerated_runs: 0,
             local_traces: None,
             global_skeletons,
             global_traces: None,

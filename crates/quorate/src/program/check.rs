@@ -10,7 +10,7 @@ use super::json::{Answer, Story};
 use super::output::{self, AnswerFile};
 use super::progress::{Limits, Progress, heed_interrupts};
 use super::units::grouped;
-use super::{components, memory, reductions, snapshot, stones, text, world};
+use super::{components, memory, reductions, snapshot, stones, store, text, world};
 use crate::engine::published::Stage;
 use crate::engine::{self, Classes, Engine, Order, Search, Visited};
 use crate::protocol::{Arguments, Model, Protocol};
@@ -123,6 +123,7 @@ impl<'p> Job<'p> {
             return Err(Failure::Usage("--local-events goes with --engine local only".to_string()));
         }
         search.stones = stones::asked(protocol, &model, search.engine, matches)?;
+        search.logbook = store::asked(protocol, &arguments, &model, &search, matches)?;
         let limits = Limits { stage_time_max: stones::stage_time(matches), ..limits(&search, matches) };
         Ok(Job { protocol, arguments, model, search, refused, limits })
     }

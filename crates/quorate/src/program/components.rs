@@ -5,6 +5,7 @@ use clap::{Arg, ArgAction, ArgMatches};
 
 use super::arguments::{named, number};
 use super::failure::Failure;
+use super::store;
 use crate::engine::dir::Components;
 use crate::protocol::{Model, ProcessId};
 
@@ -30,7 +31,10 @@ pub(super) fn options() -> Vec<Arg> {
             .conflicts_with("components")
             .help("A component of these processes, such as philosopher=0-7,fork=0-7; the others are by themselves"),
     ];
-    args.into_iter().map(|arg| named(arg).help_heading("Component by component (--engine dir)")).collect()
+    args.into_iter()
+        .chain(store::options())
+        .map(|arg| named(arg).help_heading("Component by component (--engine dir)"))
+        .collect()
 }
 
 fn parts(text: &str) -> Result<Vec<Part>, &'static str> {

@@ -20,6 +20,7 @@ mod reductions;
 mod replay;
 mod snapshot;
 mod stones;
+mod store;
 pub mod tables;
 mod text;
 mod units;

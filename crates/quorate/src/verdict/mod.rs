@@ -111,6 +111,11 @@ pub enum Stopped {
         /// The handler, and what it answered.
         String,
     ),
+    /// What was learned could not be kept, or not be read again.
+    Store(
+        /// What went wrong.
+        String,
+    ),
     /// Only stages were explored, from stepping stones.
     Stages {
         /// How many stages.
@@ -142,7 +147,10 @@ impl fmt::Display for Stopped {
                     None => write!(f, "there are no more stones"),
                 }
             }
-            Stopped::Impure(told) | Stopped::Asymmetric(told) | Stopped::Unsuited(told) => {
+            Stopped::Impure(told)
+            | Stopped::Asymmetric(told)
+            | Stopped::Unsuited(told)
+            | Stopped::Store(told) => {
                 write!(f, "{told}")
             }
         }

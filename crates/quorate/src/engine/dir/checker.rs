@@ -41,6 +41,9 @@ pub trait Places<S> {
     /// Every step that a component can take from a place in its run if these messages are on offer to it.
     fn moves(&mut self, component: usize, point: PointId, offers: &[MessageId]) -> Vec<Move<S>>;
 
+    /// A hash of a place, which is the same in every process that has asked the same of the checker.
+    fn fingerprint(&self, component: usize, point: PointId) -> u128;
+
     /// What properties see of a component at a place.
     fn observed_at(&mut self, component: usize, point: PointId) -> usize;
 }
@@ -59,6 +62,17 @@ pub trait Embedded: Machine {
     /// What a number stands for that tells what properties see of a process: its local state, or one that looks the
     /// same to them.
     fn observed(&self, observed: usize) -> &Value;
+
+    /// What was asked of it since this was called last, in order: asked again in another process, it gives everything
+    /// the same numbers. Nothing where that cannot be.
+    fn learned(&mut self) -> Option<Vec<Vec<u64>>> {
+        None
+    }
+
+    /// Is asked something again. Says what is wrong if the answer is another than it was.
+    fn relearn(&mut self, _asked: &[u64]) -> Result<(), String> {
+        Err("this checker cannot go on from what was learned before".to_string())
+    }
 
     /// Why what it told cannot be relied on, if it cannot.
     fn unreliable(&self) -> Option<Stopped>;

@@ -103,6 +103,23 @@ impl Events {
         fresh
     }
 
+    /// The events from this one on, each with what it is without rests.
+    pub(super) fn from(&self, from: usize) -> impl Iterator<Item = (&Event, Option<EventId>)> {
+        self.list[from..].iter().zip(self.bare[from..].iter().copied())
+    }
+
+    pub(super) fn count(&self) -> usize {
+        self.list.len()
+    }
+
+    /// Adds an event that was known before, with what it is without rests.
+    pub(super) fn restore(&mut self, event: Event, bare: Option<EventId>) {
+        let fresh = EventId::try_from(self.list.len()).expect("fewer events than memory");
+        self.bare.push(bare);
+        self.list.push(event.clone());
+        self.numbers.insert(event, fresh);
+    }
+
     /// A skeleton without its rests.
     pub(super) fn bare(&self, skeleton: &[EventId]) -> Skeleton {
         let mut bare: Skeleton = skeleton.iter().filter_map(|event| self.bare[*event as usize]).collect();

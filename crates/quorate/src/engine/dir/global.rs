@@ -18,14 +18,20 @@
 
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
+use std::time::{Duration, Instant};
 
 use super::Halt;
 use super::checker::{Embedded, MessageId};
 use super::events::{Event, EventId, Events, InterfaceMessage, Skeleton, What, for_each_closed_set};
-use super::local::{Locals, NodeId, Panic, Table};
+use super::journal::{Judged, KeptEvent, KeptWhat, Logbook, Record};
+use super::local::{LabelId, Locals, NodeId, Panic, Table};
 use super::meter::Meter;
 use super::runs::Label;
-use crate::engine::Mutant;
+use crate::engine::{Mutant, Search};
+use crate::verdict::Stopped;
+
+/// How much time may pass before what was learned is safe.
+const KEEP_EVERY: Duration = Duration::from_millis(50);
 
 /// Where a component is in a skeleton.
 pub(super) struct Standing {
@@ -69,14 +75,31 @@ pub(super) struct Global<'c, E: Embedded> {
     /// Which of the found skeletons an event is in.
     containing: HashMap<EventId, Vec<usize>>,
     bare: HashSet<Skeleton>,
+    /// How many of the found skeletons have no branches that are not known.
+    explored: usize,
+    logbook: Option<Logbook>,
+    /// How many labels and events are kept.
+    kept: (usize, usize),
+    kept_at: Instant,
 }
 
 impl<'c, E: Embedded> Global<'c, E> {
     /// A system whose messages of one sender to one receiver stay in order, or do not.
-    pub(super) fn new(checker: &'c mut E, in_order: bool, mutant: Option<Mutant>) -> Self {
-        let (found, containing, bare) = (Vec::new(), HashMap::new(), HashSet::new());
-        let locals = Locals::new(checker, in_order, mutant);
-        Global { locals, events: Events::default(), in_order, mutant, found, containing, bare }
+    pub(super) fn new(checker: &'c mut E, in_order: bool, search: &Search) -> Self {
+        let mutant = search.tuning.mutant;
+        Global {
+            locals: Locals::new(checker, in_order, mutant),
+            events: Events::default(),
+            in_order,
+            mutant,
+            found: Vec::new(),
+            containing: HashMap::new(),
+            bare: HashSet::new(),
+            explored: 0,
+            logbook: search.logbook.clone(),
+            kept: (0, 0),
+            kept_at: Instant::now(),
+        }
     }
 
     pub(super) fn components(&self) -> usize {
@@ -97,10 +120,12 @@ impl<'c, E: Embedded> Global<'c, E> {
     pub(super) fn explore(
         &mut self,
         meter: &mut Meter<'_>,
-        told: &mut dyn FnMut(&mut Self, &Skeleton, &mut Meter<'_>) -> Result<(), Halt>,
+        told: &mut dyn FnMut(&mut Self, &Skeleton, &mut Meter<'_>) -> Result<Judged, Halt>,
     ) -> Result<(), Halt> {
-        self.add(Skeleton::new(), meter, told)?;
-        let mut at = 0;
+        if self.found.is_empty() {
+            self.add(Skeleton::new(), meter, told)?;
+        }
+        let mut at = self.explored;
         while at < self.found.len() {
             let skeleton = self.found[at].clone();
             for component in 0..self.components() {
@@ -115,6 +140,8 @@ impl<'c, E: Embedded> Global<'c, E> {
                 }
             }
             at += 1;
+            self.explored = at;
+            self.keep(&[Record::Explored])?;
             meter.coverage.frontier = (self.found.len() - at) as u64;
         }
         Ok(())
@@ -145,9 +172,16 @@ impl<'c, E: Embedded> Global<'c, E> {
         &mut self,
         skeleton: Skeleton,
         meter: &mut Meter<'_>,
-        told: &mut dyn FnMut(&mut Self, &Skeleton, &mut Meter<'_>) -> Result<(), Halt>,
+        told: &mut dyn FnMut(&mut Self, &Skeleton, &mut Meter<'_>) -> Result<Judged, Halt>,
     ) -> Result<(), Halt> {
         let complete = self.complete(skeleton, meter)?;
+        let bare = self.events.bare(&complete);
+        let judged = if self.note(complete.clone(), meter) { Some(told(self, &bare, meter)?) } else { None };
+        self.keep(&[Record::Found(complete, judged)])
+    }
+
+    /// Notes a complete skeleton. `false` if it is known without its rests.
+    fn note(&mut self, complete: Skeleton, meter: &mut Meter<'_>) -> bool {
         let at = self.found.len();
         for event in &complete {
             self.containing.entry(*event).or_default().push(at);
@@ -155,10 +189,111 @@ impl<'c, E: Embedded> Global<'c, E> {
         let bare = self.events.bare(&complete);
         meter.other_bytes += (16 * complete.len() + 4 * bare.len() + 128) as u64;
         self.found.push(complete);
-        if self.bare.insert(bare.clone()) {
-            told(self, &bare, meter)?;
+        self.bare.insert(bare)
+    }
+
+    /// Keeps what was learned, and what it refers to.
+    fn keep(&mut self, records: &[Record]) -> Result<(), Halt> {
+        let Some(logbook) = self.logbook.clone() else { return Ok(()) };
+        let asked = self.locals.checker.learned().unwrap_or_default();
+        let mut rows: Vec<Vec<u64>> = asked.into_iter().map(|asked| Record::Asked(asked).write()).collect();
+        let labels = self.locals.labels_from(self.kept.0);
+        rows.extend(labels.iter().map(|label| Record::Label(label.clone()).write()));
+        let fresh: Vec<(Event, Option<EventId>)> =
+            self.events.from(self.kept.1).map(|(event, bare)| (event.clone(), bare)).collect();
+        for (event, bare) in fresh {
+            let Event { component, what, before, rest, received } = event;
+            let what = match what {
+                What::Interface(label) => KeptWhat::Interface(label),
+                What::Rest(node, place) => KeptWhat::Rest(self.locals.kept(node, place)),
+            };
+            rows.push(Record::Event(KeptEvent { component, what, before, rest, received, bare }).write());
         }
+        self.kept = (self.locals.labels_from(0).len(), self.events.count());
+        rows.extend(records.iter().map(Record::write));
+        let is_due = self.kept_at.elapsed() >= KEEP_EVERY;
+        let kept = logbook.with(|ledger| {
+            rows.iter().try_for_each(|row| ledger.append(row))?;
+            if is_due { ledger.commit() } else { Ok(()) }
+        });
+        if is_due {
+            self.kept_at = Instant::now();
+        }
+        kept.map_err(|error| Halt::Stopped(Stopped::Store(error)))
+    }
+
+    /// Goes on from what was kept. Tells what was found out of each skeleton.
+    pub(super) fn restore(&mut self, meter: &mut Meter<'_>) -> Result<Vec<Judged>, Halt> {
+        let Some(logbook) = self.logbook.clone() else { return Ok(Vec::new()) };
+        let wrong = |error: String| Halt::Stopped(Stopped::Store(error));
+        let rows = logbook.with(|ledger| ledger.read()).map_err(wrong)?;
+        let read =
+            |row: &Vec<u64>| Record::read(row).ok_or_else(|| wrong("the store cannot be read".to_string()));
+        let records: Vec<Record> = rows.iter().map(read).collect::<Result<_, Halt>>()?;
+        if records.is_empty() {
+            return Ok(Vec::new());
+        }
+        // First everything that has a number: whatever is found again on the way after that has it already.
+        let mut others = Vec::new();
+        for record in records {
+            match record {
+                Record::Asked(asked) => self.locals.checker.relearn(&asked).map_err(wrong)?,
+                Record::Label(label) => {
+                    self.locals.number_label(label);
+                }
+                other => others.push(other),
+            }
+            meter.pass()?;
+        }
+        self.locals.checker.learned();
+        let labels = self.locals.labels_from(0).len();
+        let mut judged = Vec::new();
+        for record in others {
+            match record {
+                Record::Event(kept) => self.restore_event(kept, meter)?,
+                Record::Found(skeleton, found_out) => {
+                    self.note(skeleton, meter);
+                    judged.extend(found_out);
+                }
+                Record::Explored => self.explored += 1,
+                Record::Asked(_) | Record::Label(_) => {}
+            }
+        }
+        self.kept = (labels, self.events.count());
+        Ok(judged)
+    }
+
+    fn restore_event(&mut self, kept: KeptEvent, meter: &mut Meter<'_>) -> Result<(), Halt> {
+        let KeptEvent { component, what, before, rest, received, bare } = kept;
+        let known = |event: EventId| (event as usize) < self.events.count();
+        let causes = before.iter().copied().chain(rest).chain(received.iter().map(|(event, _)| *event));
+        let is_label = |label: LabelId| (label as usize) < self.locals.labels_from(0).len();
+        if component >= self.components()
+            || !causes.into_iter().all(known)
+            || bare.is_some_and(|bare| bare as usize > self.events.count())
+            || matches!(what, KeptWhat::Interface(label) if !is_label(label))
+        {
+            return Err(Halt::Stopped(Stopped::Store("the store cannot be read".to_string())));
+        }
+        let what = match what {
+            KeptWhat::Interface(label) => What::Interface(label),
+            KeptWhat::Rest(place) => match self.locals.found_again(&place, meter)? {
+                Some((node, place)) => What::Rest(node, place),
+                None => {
+                    let error =
+                        "the store tells of a run that does not happen: the protocol has changed since";
+                    return Err(Halt::Stopped(Stopped::Store(error.to_string())));
+                }
+            },
+        };
+        self.events.restore(Event { component, what, before, rest, received }, bare);
         Ok(())
+    }
+
+    /// Everything that was learned is safe from now on.
+    pub(super) fn commit(&mut self) -> Result<(), Stopped> {
+        let commit = |logbook: &Logbook| logbook.with(|ledger| ledger.commit());
+        self.logbook.as_ref().map_or(Ok(()), commit).map_err(Stopped::Store)
     }
 
     /// Lets the components go on, in any order, as long as others see something of it.

@@ -16,7 +16,7 @@ use std::sync::Arc;
 use self::single::Point;
 use super::checker::{Embedded, MessageId, Places, PointId};
 use super::trace::{Components, LocalStep};
-use crate::protocol::{Envelope, Model, Outcome, Panicked, ProcessId, QuorumSystem, Trigger, Value};
+use crate::protocol::{Envelope, Model, Outcome, Panicked, ProcessId, QuorumSystem, Trigger, Value, fold};
 use crate::verdict::Stopped;
 use crate::world::StepKind;
 
@@ -67,6 +67,11 @@ struct Answer {
     choices: Vec<usize>,
 }
 
+/// Kinds of questions, in what is kept of them.
+const INITIAL: u64 = 0;
+const RESTART: u64 = 1;
+const ANSWERS: u64 = 2;
+
 /// How many answers are compared once more at the end.
 const LATE_MAX: usize = 256;
 
@@ -89,6 +94,8 @@ pub struct Handlers<'m> {
     point_numbers: HashMap<Point, PointId>,
     /// Whether a process can do something with a message in a local state.
     interests: HashMap<(ProcessId, LocalId, MessageId), bool>,
+    /// What was asked since it was last told.
+    asked: Vec<Vec<u64>>,
     impure: Option<String>,
     /// The first answers, to be compared once more at the end.
     late: Vec<(Occasion, Vec<Result<Outcome, Panicked>>)>,
@@ -115,6 +122,7 @@ impl<'m> Handlers<'m> {
             points: Vec::new(),
             point_numbers: HashMap::new(),
             interests: HashMap::new(),
+            asked: Vec::new(),
             impure: None,
             late: Vec::new(),
             handler_calls: 0,
@@ -144,6 +152,18 @@ impl<'m> Handlers<'m> {
             locals.push(local.clone());
             fresh
         })
+    }
+
+    /// The number of the local state in which a process begins.
+    fn initial(&mut self, process: ProcessId) -> LocalId {
+        let known = self.locals.len();
+        let state = self.model.process(process).initial().clone();
+        let hash = state.content_hash();
+        let local = self.number_local(state);
+        if self.locals.len() > known {
+            self.asked.push(vec![INITIAL, process.index() as u64, hash]);
+        }
+        local
     }
 
     /// What properties see of a local state.
@@ -187,6 +207,7 @@ impl<'m> Handlers<'m> {
             return Arc::clone(answers);
         }
         let outcomes = self.ask(process, local, transition, bag);
+        let outcome_hash = hash_of(&outcomes);
         self.handler_calls += outcomes.len() as u64;
         self.ask_again(&occasion, &outcomes);
         if self.late.len() < LATE_MAX {
@@ -209,6 +230,9 @@ impl<'m> Handlers<'m> {
             });
         }
         let answers: Arc<[Answer]> = answers.into();
+        let mut asked = vec![ANSWERS, process.index() as u64, local.into(), transition as u64, outcome_hash];
+        asked.extend(bag.iter().map(|message| u64::from(*message)));
+        self.asked.push(asked);
         self.answers.insert(occasion, Arc::clone(&answers));
         answers
     }
@@ -333,7 +357,11 @@ impl<'m> Handlers<'m> {
         }
         let done = match self.model.restarted(process, &self.locals[local as usize]) {
             Ok(state) => {
+                let (known, hash) = (self.locals.len(), state.content_hash());
                 let state = self.number_local(state);
+                if self.locals.len() > known {
+                    self.asked.push(vec![RESTART, process.index() as u64, local.into(), hash]);
+                }
                 if state == local {
                     return None;
                 }
@@ -396,7 +424,76 @@ impl Embedded for Handlers<'_> {
         &self.locals[self.shown[observed] as usize]
     }
 
+    fn learned(&mut self) -> Option<Vec<Vec<u64>>> {
+        Some(std::mem::take(&mut self.asked))
+    }
+
+    fn relearn(&mut self, asked: &[u64]) -> Result<(), String> {
+        let known = self.asked.len();
+        self.ask_as_before(asked).ok_or_else(|| "what was asked cannot be read".to_string())?;
+        // What is asked at the beginning anyway is asked already.
+        match self.asked.get(known..).and_then(<[_]>::last) {
+            Some(now) if now != asked => {
+                Err("the protocol has changed since: a handler answers differently".to_string())
+            }
+            _ => Ok(()),
+        }
+    }
+
     fn unreliable(&self) -> Option<Stopped> {
         self.impure.clone().map(Stopped::Impure)
     }
+}
+
+impl Handlers<'_> {
+    /// Asks what was asked before, in the form in which it is kept; nothing if it has another form.
+    fn ask_as_before(&mut self, asked: &[u64]) -> Option<()> {
+        let (kind, rest) = asked.split_first()?;
+        let process = ProcessId::new(usize::try_from(*rest.first()?).ok()?);
+        self.model.processes().get(process.index())?;
+        let local =
+            |at: usize| u32::try_from(*rest.get(at)?).ok().filter(|at| (*at as usize) < self.locals.len());
+        match *kind {
+            INITIAL => {
+                self.initial(process);
+            }
+            RESTART => {
+                let local = local(1)?;
+                self.restart(process, local, 0);
+            }
+            ANSWERS => {
+                let local = local(1)?;
+                let transition = usize::try_from(*rest.get(2)?).ok()?;
+                self.model.process(process).transitions().get(transition)?;
+                let bag: Option<Vec<MessageId>> =
+                    rest.get(4..)?.iter().map(|message| u32::try_from(*message).ok()).collect();
+                let bag = bag?;
+                if bag.iter().any(|message| *message as usize >= self.messages.len()) {
+                    return None;
+                }
+                self.answers(process, local, transition, &bag);
+            }
+            _ => return None,
+        }
+        Some(())
+    }
+}
+
+/// A hash of what a handler did, the same in every process.
+fn hash_of(outcomes: &[Result<Outcome, Panicked>]) -> u64 {
+    let mut hash = outcomes.len() as u64;
+    let mut absorb = |word: u64| hash = fold(hash ^ word, 0x9e37_79b9_7f4a_7c15).rotate_left(17);
+    for outcome in outcomes {
+        match outcome {
+            Ok(outcome) => {
+                absorb(outcome.state.content_hash());
+                for sending in &outcome.sends {
+                    absorb(sending.to.index() as u64);
+                    absorb(sending.body.content_hash());
+                }
+            }
+            Err(_) => absorb(u64::MAX),
+        }
+    }
+    hash
 }

@@ -15,6 +15,7 @@ use std::sync::Arc;
 use super::checker::{Embedded, MessageId};
 use super::events::{EventId, Skeleton, for_each_closed_set};
 use super::global::Global;
+use super::journal::Judged;
 use super::local::NodeId;
 use super::meter::Meter;
 use super::{Broken, Cut, Halt};
@@ -34,8 +35,8 @@ pub(super) struct Judge<'p> {
     views: HashMap<Occasion, (usize, Views)>,
     /// Combinations of what can be seen, by number, that a property holds for.
     good: HashSet<(usize, Vec<usize>)>,
-    /// The maximal local traces: at which places of which nodes a run has ended.
-    ends: BTreeMap<NodeId, BTreeSet<usize>>,
+    /// The maximal local traces: hashes of the places at which a run has ended, and how many traces lead there.
+    ends: BTreeMap<u128, u128>,
     /// How many runs were counted.
     pub(super) runs: u128,
     /// Is there a run that never ends?
@@ -49,9 +50,15 @@ impl<'p> Judge<'p> {
     }
 
     /// How many local traces the runs are made of.
-    pub(super) fn local_traces<E: Embedded>(&self, global: &Global<'_, E>) -> u128 {
-        let ends = self.ends.iter().flat_map(|(node, places)| places.iter().map(|place| (*node, *place)));
-        ends.map(|(node, place)| global.locals.place(node, place).traces).fold(0, u128::saturating_add)
+    pub(super) fn local_traces(&self) -> u128 {
+        self.ends.values().copied().fold(0, u128::saturating_add)
+    }
+
+    /// Counts what was found out of a skeleton.
+    pub(super) fn count(&mut self, judged: &Judged) {
+        self.runs = self.runs.saturating_add(judged.runs);
+        self.endless |= judged.endless;
+        self.ends.extend(judged.ends.iter().copied());
     }
 
     /// Looks at a complete skeleton without rests.
@@ -60,13 +67,15 @@ impl<'p> Judge<'p> {
         global: &mut Global<'_, E>,
         skeleton: &Skeleton,
         meter: &mut Meter<'_>,
-    ) -> Result<(), Halt> {
+    ) -> Result<Judged, Halt> {
         for (at, property) in self.properties.iter().enumerate() {
             if property.moment() == Moment::Always {
                 self.cut_everywhere(global, skeleton, at, meter)?;
             }
         }
-        self.end(global, skeleton, meter)
+        let judged = self.end(global, skeleton, meter)?;
+        self.count(&judged);
+        Ok(judged)
     }
 
     /// The runs with this skeleton: counts them, and looks at how they end.
@@ -75,8 +84,9 @@ impl<'p> Judge<'p> {
         global: &mut Global<'_, E>,
         skeleton: &Skeleton,
         meter: &mut Meter<'_>,
-    ) -> Result<(), Halt> {
+    ) -> Result<Judged, Halt> {
         let mut nodes = Vec::new();
+        let mut endless = false;
         let mut quiescent: Vec<Vec<usize>> = Vec::new();
         let mut runs: u128 = 1;
         for component in 0..global.components() {
@@ -88,16 +98,18 @@ impl<'p> Judge<'p> {
                 place.traces.saturating_mul(global.ways_to_take(&offers, &place.taken))
             });
             runs = runs.saturating_mul(traces.fold(0, u128::saturating_add));
-            self.endless |= table.endless;
+            endless |= table.endless;
             nodes.push(node);
             quiescent.push(table.quiescent.clone());
         }
         if quiescent.iter().any(Vec::is_empty) {
-            return Ok(());
+            return Ok(Judged { endless, ..Judged::default() });
         }
-        self.runs = self.runs.saturating_add(runs);
+        let mut ends = Vec::new();
         for (node, places) in nodes.iter().zip(&quiescent) {
-            self.ends.entry(*node).or_default().extend(places);
+            for &place in places {
+                ends.push((global.locals.hash(*node, place), global.locals.place(*node, place).traces));
+            }
         }
         for (at, property) in self.properties.iter().enumerate() {
             if property.moment() != Moment::AtEnd {
@@ -111,7 +123,7 @@ impl<'p> Judge<'p> {
                 return Err(Halt::Broken(Box::new(Broken { property: at, cut: Cut { skeleton, places } })));
             }
         }
-        Ok(())
+        Ok(Judged { runs, endless, ends })
     }
 
     /// Asks a property of everything that it can see in any prefix of a skeleton. The more is on offer to a component,

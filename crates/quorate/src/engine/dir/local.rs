@@ -23,6 +23,7 @@ use std::sync::Arc;
 
 use super::Halt;
 use super::checker::{Embedded, MessageId, Move, PointId};
+use super::journal::{KeptPlace, hash128};
 use super::meter::Meter;
 use super::runs::Label;
 use crate::engine::Mutant;
@@ -431,6 +432,66 @@ impl<'c, E: Embedded> Locals<'c, E> {
         (0..places.len()).filter(rests).map(|at| places[at]).collect()
     }
 
+    /// The labels from this one on.
+    pub(super) fn labels_from(&self, from: usize) -> &[Label] {
+        &self.labels[from..]
+    }
+
+    /// A hash of a place with its node, the same in every process in which labels have the same numbers.
+    pub(super) fn hash(&mut self, node: NodeId, place: usize) -> u128 {
+        let component = self.component(node);
+        let Place { point, taken, cause, .. } = &self.nodes[node].places[place];
+        let point = *point;
+        let run = match cause {
+            Cause::Run(operations) => {
+                let mut by_agent = operations.clone();
+                by_agent.sort_by_key(|(agent, _)| *agent);
+                hash128(&by_agent)
+            }
+            _ => 0,
+        };
+        let mut parts = vec![hash128(&(component, &self.nodes[node].key.labels, taken)), run];
+        if let Some(there) = self.checker.places(component) {
+            parts.push(there.fingerprint(component, point));
+        }
+        if let Some((before, at)) = self.nodes[node].key.rest {
+            parts.push(self.hash(before, at));
+        }
+        hash128(&parts)
+    }
+
+    /// A place in a form in which it can be kept.
+    pub(super) fn kept(&mut self, node: NodeId, place: usize) -> KeptPlace {
+        let hash = self.hash(node, place);
+        let Key { component, rest, labels } = self.nodes[node].key.clone();
+        let rest = rest.map(|(before, at)| Box::new(self.kept(before, at)));
+        let taken = self.nodes[node].places[place].taken.clone();
+        KeptPlace { component, rest, labels, taken, hash }
+    }
+
+    /// A place that was kept; nothing if there is no such place.
+    pub(super) fn found_again(
+        &mut self,
+        kept: &KeptPlace,
+        meter: &mut Meter<'_>,
+    ) -> Result<Option<(NodeId, usize)>, Halt> {
+        let mut node = Self::root(kept.component);
+        if let Some(rest) = &kept.rest {
+            let Some((before, at)) = self.found_again(rest, meter)? else { return Ok(None) };
+            node = self.rest(before, at);
+        }
+        let before: Vec<usize> = self.skeleton(node).iter().map(Vec::len).collect();
+        let mut known = vec![0; kept.labels.len()];
+        while let Some(label) = next_in_causal_order(&kept.labels, &known, &before, |label| self.label(label))
+        {
+            known[self.label(label).member] += 1;
+            node = self.child(node, label, meter)?;
+        }
+        self.table(node, &kept.taken, meter)?;
+        let places = 0..self.nodes[node].places.len();
+        Ok(places.into_iter().find(|place| self.hash(node, *place) == kept.hash).map(|place| (node, place)))
+    }
+
     /// The steps that lead to a place, from the start.
     pub(super) fn way_to(&self, mut node: NodeId, mut place: usize) -> Vec<E::Step> {
         let mut way = Vec::new();
@@ -455,6 +516,21 @@ impl<'c, E: Embedded> Locals<'c, E> {
         way.reverse();
         way
     }
+}
+
+/// Of what is to be done by members, the next that follows only what is done.
+fn next_in_causal_order<'l>(
+    labels: &[Vec<LabelId>],
+    known: &[usize],
+    before: &[usize],
+    of: impl Fn(LabelId) -> &'l Label,
+) -> Option<LabelId> {
+    let next = labels.iter().zip(known).filter_map(|(labels, known)| labels.get(*known).copied());
+    next.into_iter().find(|label| {
+        let Label { member, clock, .. } = of(*label);
+        let there = |at: usize| before[at] + known[at] + usize::from(at == *member);
+        clock.iter().enumerate().all(|(at, count)| *count <= there(at))
+    })
 }
 
 /// A table in the making. Places are told by their position in it.

@@ -13,6 +13,7 @@ mod checker;
 mod events;
 mod global;
 mod handlers;
+mod journal;
 mod judge;
 mod local;
 mod machine;
@@ -23,6 +24,7 @@ mod underway;
 
 pub use checker::{Embedded, MessageId, Move, Places, PointId};
 pub use handlers::{Act, Handlers};
+pub use journal::{Ledger, Logbook};
 pub use machine::{Guide, Machine, Operation, Ran};
 pub use trace::{Components, Happening, Instance, InterfaceEvent, LocalSkeleton, LocalStep, Trace};
 
@@ -180,12 +182,18 @@ pub fn compose<E: Embedded>(
     search: &Search,
     watch: &mut dyn Watch,
 ) -> Composed<E::Step> {
-    let mut global = Global::new(checker, in_order, search.tuning.mutant);
+    let mut global = Global::new(checker, in_order, search);
     let mut meter = Meter::new(search, watch);
     let mut judge = Judge::new(properties);
-    let explored = global
-        .explore(&mut meter, &mut |global, skeleton, meter| judge.look_at(global, skeleton, meter))
-        .map(|()| judge.local_traces(&global));
+    let explored = global.restore(&mut meter).and_then(|before| {
+        before.iter().for_each(|judged| judge.count(judged));
+        global.explore(&mut meter, &mut |global, skeleton, meter| judge.look_at(global, skeleton, meter))
+    });
+    let explored = match (explored, global.commit()) {
+        (Ok(()), Err(stopped)) => Err(Halt::Stopped(stopped)),
+        (explored, _) => explored,
+    };
+    let explored = explored.map(|()| judge.local_traces());
     let local_traces = explored.as_ref().ok().copied().filter(|_| !judge.endless);
     let found = match explored {
         Ok(_) => Found::Nothing,

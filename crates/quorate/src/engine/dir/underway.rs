@@ -12,6 +12,7 @@ use std::collections::{HashMap, HashSet};
 
 use super::checker::{Embedded, MessageId, Move, Places, PointId};
 use super::handlers::{Act, Handlers};
+use super::journal::hash128;
 use super::machine::{Guide, Machine, Operation, Ran};
 use super::trace::{Components, LocalStep};
 use crate::protocol::{Envelope, ProcessId, Value};
@@ -166,6 +167,11 @@ impl Places<Act> for Underway<'_> {
         moves.map(|(step, next)| Move { leads: next.map(|spot| self.number(spot)), ..step }).collect()
     }
 
+    fn fingerprint(&self, component: usize, point: PointId) -> u128 {
+        let Spot { point, waiting } = &self.spots[point as usize];
+        hash128(&(self.checker.fingerprint(component, *point), waiting))
+    }
+
     fn observed_at(&mut self, component: usize, point: PointId) -> usize {
         self.checker.observed_at(component, self.spots[point as usize].point)
     }
@@ -206,6 +212,14 @@ impl Embedded for Underway<'_> {
 
     fn observed(&self, observed: usize) -> &Value {
         self.checker.observed(observed)
+    }
+
+    fn learned(&mut self) -> Option<Vec<Vec<u64>>> {
+        self.checker.learned()
+    }
+
+    fn relearn(&mut self, asked: &[u64]) -> Result<(), String> {
+        self.checker.relearn(asked)
     }
 
     fn unreliable(&self) -> Option<Stopped> {

@@ -135,7 +135,7 @@ impl Machine for Handlers<'_> {
         let processes = self.components.members(component).to_vec();
         let member = |process: ProcessId| Member {
             process,
-            local: self.number_local(self.model.process(process).initial().clone()),
+            local: self.initial(process),
             restarts: 0,
             steps: 0,
             letters: Vec::new(),

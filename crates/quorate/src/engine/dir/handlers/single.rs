@@ -6,6 +6,7 @@
 
 use super::{Act, Candidate, Handlers, LocalId, Step};
 use crate::engine::dir::checker::{Embedded, MessageId, Move, Places, PointId};
+use crate::engine::dir::journal::hash128;
 use crate::world::{Channel, StepKind};
 
 /// A place in the run of a process.
@@ -90,7 +91,7 @@ impl Handlers<'_> {
 impl Places<Act> for Handlers<'_> {
     fn start(&mut self, component: usize) -> PointId {
         let process = self.components.members(component)[0];
-        let local = self.number_local(self.model.process(process).initial().clone());
+        let local = self.initial(process);
         self.number_point(Point { local, restarts: 0, inside: Vec::new() })
     }
 
@@ -100,6 +101,10 @@ impl Places<Act> for Handlers<'_> {
         let candidates = self.candidates(&point, offers);
         let steps = self.steps(process, point.local, point.restarts, &candidates);
         steps.into_iter().map(|step| self.move_of(component, &point, step)).collect()
+    }
+
+    fn fingerprint(&self, _: usize, point: PointId) -> u128 {
+        hash128(&self.points[point as usize])
     }
 
     fn observed_at(&mut self, _: usize, point: PointId) -> usize {

@@ -98,7 +98,7 @@ impl<E: Embedded> Locals<'_, E> {
     }
 
     /// What others see of each member at a node, from the beginning.
-    fn skeleton(&self, node: NodeId) -> Vec<Vec<LabelId>> {
+    pub(super) fn skeleton(&self, node: NodeId) -> Vec<Vec<LabelId>> {
         let key = &self.nodes[node].key;
         let Some((before, _)) = key.rest else { return key.labels.clone() };
         let before = self.skeleton(before).into_iter().zip(&key.labels);
