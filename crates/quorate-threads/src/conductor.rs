@@ -282,12 +282,11 @@ impl Run {
         for &task in tasks {
             let Thread { agent, wants, operations, .. } = &self.threads[task];
             let Some(request) = wants else { continue };
-            choices.extend(
-                self.shared
-                    .possible_for(*agent, request)
-                    .into_iter()
-                    .map(|step| Choice { task, operation: operation(*agent, *operations, step) }),
-            );
+            let possible = self.shared.possible_for(*agent, request).into_iter();
+            choices.extend(possible.map(|(act, nth)| {
+                let step = Step { agent: *agent, act, nth };
+                Choice { task, operation: operation(*operations, step) }
+            }));
         }
         choices.sort_by_key(|choice| choice.operation.agent);
         choices
@@ -318,14 +317,14 @@ impl Run {
     }
 }
 
-fn operation(agent: Agent, index: usize, step: Step) -> Operation<Step> {
+fn operation(index: usize, step: Step) -> Operation<Step> {
     let (received, sent) = match step.act {
         Act::Receive(message) => (vec![message], Vec::new()),
         Act::Send(message) => (Vec::new(), vec![message]),
         _ => (Vec::new(), Vec::new()),
     };
     let received: Vec<MessageId> = received;
-    Operation { agent, index, member: MEMBER, step, received, sent }
+    Operation { agent: step.agent, index, member: MEMBER, step, received, sent }
 }
 
 /// Which of the choices the guide wants.

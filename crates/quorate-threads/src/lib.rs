@@ -7,6 +7,7 @@
 
 mod conductor;
 mod net;
+mod outcome;
 mod shared;
 mod step;
 pub mod sync;
@@ -14,5 +15,6 @@ mod system;
 pub mod thread;
 
 pub use net::{Net, Outbox};
+pub use outcome::{Outcome, Violation};
 pub use step::{Act, Agent, Hold, Need, Object, Step};
-pub use system::{Components, Threaded};
+pub use system::{Processes, Threaded};

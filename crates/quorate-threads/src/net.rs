@@ -8,6 +8,7 @@
 use std::collections::HashMap;
 use std::fmt::{self, Debug};
 use std::hash::Hash;
+use std::sync::atomic::AtomicU64;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use quorate::engine::dir::MessageId;
@@ -39,6 +40,11 @@ impl<T: Clone + Eq + Hash> Numbers<T> {
         })
     }
 
+    /// Those from a number on.
+    pub(crate) fn since(&self, number: usize) -> &[T] {
+        &self.list[number..]
+    }
+
     pub(crate) fn get(&self, number: usize) -> &T {
         &self.list[number]
     }
@@ -52,13 +58,15 @@ pub(crate) type Envelope<M> = (usize, usize, M);
 pub(crate) struct Book<M, O> {
     messages: Mutex<Numbers<Envelope<M>>>,
     observations: Mutex<Numbers<Option<O>>>,
+    /// How often a component was run.
+    pub(crate) runs: AtomicU64,
 }
 
 impl<M: Clone + Eq + Hash, O: Clone + Eq + Hash> Book<M, O> {
     pub(crate) fn new() -> Self {
         let mut observations = Numbers::default();
         observations.number(None);
-        Book { messages: Mutex::default(), observations: Mutex::new(observations) }
+        Book { messages: Mutex::default(), observations: Mutex::new(observations), runs: AtomicU64::new(0) }
     }
 
     pub(crate) fn number_message(&self, from: usize, to: usize, message: M) -> MessageId {

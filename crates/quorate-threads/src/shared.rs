@@ -10,7 +10,10 @@ use std::collections::HashMap;
 
 use quorate::engine::dir::MessageId;
 
-use crate::step::{Act, Agent, Hold, Need, Object, Step};
+use crate::step::{Act, Agent, Hold, Need, Object};
+
+/// What comes of a request, and how often what it concerns was changed before.
+type Happens = (Act, usize);
 
 /// What a thread wants to do next. What comes of it depends on what others do before.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -41,6 +44,8 @@ struct Lock {
     shared: Vec<Agent>,
     /// How often it was held by one thread alone.
     taken: usize,
+    /// How often it was taken or given back, by anyone.
+    changes: usize,
 }
 
 impl Lock {
@@ -100,8 +105,8 @@ impl Shared {
     }
 
     /// Everything that may come of a request now.
-    pub(crate) fn possible(&self, request: &Request) -> Vec<Step> {
-        let one = |act: Act, nth: usize| vec![Step { act, nth }];
+    pub(crate) fn possible(&self, request: &Request) -> Vec<Happens> {
+        let one = |act: Act, nth: usize| vec![(act, nth)];
         let taken = |lock: &Object| self.locks.get(lock).map_or(0, |lock| lock.taken);
         let is_free = |lock: &Object, hold| self.locks.get(lock).is_none_or(|lock| lock.is_free(hold));
         match request {
@@ -111,7 +116,13 @@ impl Shared {
             Request::Acquire(lock, hold, need) if is_free(lock, *hold) => {
                 one(Act::Acquire(*lock, *hold, *need), taken(lock))
             }
-            Request::Acquire(lock, hold, Need::Tries) => one(Act::Busy(*lock, *hold), taken(lock)),
+            Request::Acquire(lock, Hold::Shared, Need::Tries) => {
+                one(Act::Busy(*lock, Hold::Shared), taken(lock))
+            }
+            Request::Acquire(lock, Hold::Exclusive, Need::Tries) => {
+                let changes = self.locks.get(lock).map_or(0, |lock| lock.changes);
+                one(Act::Busy(*lock, Hold::Exclusive), changes)
+            }
             Request::Release(lock, hold) => one(Act::Release(*lock, *hold), taken(lock)),
             Request::Wait { condvar, lock } => one(Act::Wait { condvar: *condvar, lock: *lock }, taken(lock)),
             Request::NotifyOne(condvar) | Request::NotifyAll(condvar) => {
@@ -131,7 +142,7 @@ impl Shared {
     }
 
     /// Everything that may come of a thread's request now.
-    pub(crate) fn possible_for(&self, agent: Agent, request: &Request) -> Vec<Step> {
+    pub(crate) fn possible_for(&self, agent: Agent, request: &Request) -> Vec<Happens> {
         let Request::Wake { condvar, lock } = request else { return self.possible(request) };
         let woken = self.condvars.get(condvar).is_some_and(|it| it.woken.contains(&agent));
         let lock_now = self.locks.get(lock);
@@ -139,7 +150,7 @@ impl Shared {
             return Vec::new();
         }
         let nth = lock_now.map_or(0, |lock| lock.taken);
-        vec![Step { act: Act::Wake { condvar: *condvar, lock: *lock }, nth }]
+        vec![(Act::Wake { condvar: *condvar, lock: *lock }, nth)]
     }
 
     fn channel(&self, channel: &Object) -> Option<&Channel> {
@@ -151,18 +162,18 @@ impl Shared {
     }
 
     /// Whom a notification may wake: any one of those that wait, or all.
-    fn notifications(&self, condvar: Object, all: bool) -> Vec<Step> {
+    fn notifications(&self, condvar: Object, all: bool) -> Vec<Happens> {
         let now = self.condvars.get(&condvar);
         let waiting = now.map_or(&[][..], |it| &it.waiting);
         let nth = now.map_or(0, |it| it.notified);
-        let wakes = |woken: &[Agent]| Step { act: Act::Notify { condvar, woken: woken.to_vec() }, nth };
+        let wakes = |woken: &[Agent]| (Act::Notify { condvar, woken: woken.to_vec() }, nth);
         if all || waiting.is_empty() {
             return vec![wakes(waiting)];
         }
         waiting.chunks(1).map(wakes).collect()
     }
 
-    fn what_comes_out(&self, channel: Object, need: Need) -> Vec<Step> {
+    fn what_comes_out(&self, channel: Object, need: Need) -> Vec<Happens> {
         let Channel { put, taken, senders } =
             self.channel(&channel).unwrap_or(&Channel { put: 0, taken: 0, senders: 0 });
         let act = if taken < put {
@@ -170,22 +181,22 @@ impl Shared {
         } else if *senders == 0 || self.hangs_up {
             Act::HungUp(channel, need)
         } else if need == Need::Tries {
-            Act::Empty(channel)
+            Act::Empty(channel, *senders)
         } else {
             return Vec::new();
         };
-        vec![Step { act, nth: *taken }]
+        vec![(act, *taken)]
     }
 
     /// The messages that can be received next, each content once. Who does not wait may always find nothing: messages
     /// arrive when they like.
-    fn receptions(&self, need: Need) -> Vec<Step> {
-        let step = |act: Act| Step { act, nth: self.sent_and_received };
+    fn receptions(&self, need: Need) -> Vec<Happens> {
+        let step = |act: Act| (act, self.sent_and_received);
         if self.winds_up {
             return vec![step(Act::Nothing)];
         }
         let mut senders: Vec<usize> = Vec::new();
-        let mut steps: Vec<Step> = Vec::new();
+        let mut steps: Vec<Happens> = Vec::new();
         for Arrival { from, message } in &self.arrivals {
             if self.in_order && senders.contains(from) {
                 continue;
@@ -236,7 +247,7 @@ impl Shared {
             Act::Spawn(_)
             | Act::Join(_)
             | Act::Busy(..)
-            | Act::Empty(_)
+            | Act::Empty(..)
             | Act::HungUp(..)
             | Act::Deafen(_)
             | Act::Load(_) => {}
@@ -245,6 +256,7 @@ impl Shared {
 
     fn acquire(&mut self, agent: Agent, lock: Object, hold: Hold) {
         let lock = self.locks.entry(lock).or_default();
+        lock.changes += 1;
         match hold {
             Hold::Shared => lock.shared.push(agent),
             Hold::Exclusive => {
@@ -256,6 +268,7 @@ impl Shared {
 
     fn release(&mut self, agent: Agent, lock: Object, hold: Hold) {
         let lock = self.locks.entry(lock).or_default();
+        lock.changes += 1;
         match hold {
             Hold::Exclusive => lock.exclusive = None,
             Hold::Shared => {

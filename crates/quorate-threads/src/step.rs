@@ -74,8 +74,8 @@ pub enum Act {
     Put(Object),
     /// It takes something out of a channel.
     Take(Object, Need),
-    /// It looks into a channel and finds nothing.
-    Empty(Object),
+    /// It looks into a channel and finds nothing, but so many senders.
+    Empty(Object, usize),
     /// It gives up a sender of a channel.
     HangUp(Object),
     /// It sees that nothing will ever come out of a channel again.
@@ -108,6 +108,8 @@ pub enum Need {
 /// What a thread does, and when.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub struct Step {
+    /// Who.
+    pub agent: Agent,
     /// What it does.
     pub act: Act,
     /// How often what it concerns was changed before: how much was put into a channel or taken out of it, how often a
@@ -144,7 +146,7 @@ impl Act {
     /// The channel that it looks into.
     fn looks_into(&self) -> Option<Object> {
         match self {
-            Act::Take(channel, _) | Act::Empty(channel) | Act::HungUp(channel, _) => Some(*channel),
+            Act::Take(channel, _) | Act::Empty(channel, _) | Act::HungUp(channel, _) => Some(*channel),
             _ => None,
         }
     }
@@ -176,11 +178,11 @@ fn matters(one: &Operation<Step>, other: &Operation<Step>) -> bool {
         (Act::Notify { condvar, .. }, Act::Wait { condvar: of, .. } | Act::Notify { condvar: of, .. }) => {
             condvar == of
         }
-        (Act::Put(channel), Act::Take(of, _) | Act::Empty(of)) => {
+        (Act::Put(channel), Act::Take(of, _) | Act::Empty(of, _)) => {
             channel == of && one.step.nth == other.step.nth
         }
         (Act::Put(channel) | Act::Deafen(channel), Act::Put(of))
-        | (Act::HangUp(channel), Act::HungUp(of, _) | Act::Empty(of))
+        | (Act::HangUp(channel), Act::HungUp(of, _) | Act::Empty(of, _))
         | (Act::Load(channel) | Act::Update(channel), Act::Update(of)) => channel == of,
         (Act::Expose(_), Act::Expose(_)) => true,
         _ => act.is_network() && then.is_network(),

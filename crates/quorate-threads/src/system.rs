@@ -5,12 +5,20 @@
 
 use std::fmt::{self, Debug};
 use std::hash::Hash;
+use std::sync::atomic::Ordering;
 use std::sync::{Arc, Mutex};
 
-use quorate::engine::dir::{Guide, Machine, MessageId, Operation, Ran};
+use quorate::engine::dir::{
+    Components, Embedded, Guide, Machine, MessageId, Operation, Places, Ran, compose,
+};
+use quorate::engine::{Search, Watch};
+use quorate::property::{Moment, Property, shown};
+use quorate::protocol::{ProcessId, Value};
+use quorate::verdict::Stopped;
 
 use crate::conductor::{Agents, conduct};
 use crate::net::{Book, Net, Sight};
+use crate::outcome::Outcome;
 use crate::shared::Arrival;
 use crate::step::{Step, depends, races};
 
@@ -28,12 +36,29 @@ impl<O> Clone for Invariants<O> {
     }
 }
 
+impl<O: Clone + Eq + Hash + Debug + Send + Sync + 'static> Invariants<O> {
+    fn properties(&self) -> Vec<Property> {
+        let property = |(at, (name, _)): (usize, &(String, Holds<O>))| {
+            let list = Arc::clone(&self.list);
+            Property::new(name.clone(), Moment::Always, shown(), move |seen: &[Shown<O>]| {
+                let seen: Vec<Option<O>> = seen.iter().map(|Shown(seen)| seen.clone()).collect();
+                (list[at].1)(&seen)
+            })
+        };
+        self.list.iter().enumerate().map(property).collect()
+    }
+}
+
 impl<O> Invariants<O> {
     /// The name of one that does not hold.
     pub(crate) fn broken_by(&self, seen: &[Option<O>]) -> Option<&str> {
         self.list.iter().find(|(_, holds)| !holds(seen)).map(|(name, _)| name.as_str())
     }
 }
+
+/// What a component has exposed last, for properties.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+struct Shown<O>(Option<O>);
 
 /// A system of multi-threaded components, which share nothing and send each other messages.
 ///
@@ -50,7 +75,7 @@ impl<O> Invariants<O> {
 ///         io.join().unwrap();
 ///     })
 ///     .invariant("the server gets what was sent", |seen: &[Option<bool>]| seen[1] != Some(false));
-/// shuttle::check_dfs(system.whole(), None);
+/// system.check().assert_holds();
 /// ```
 pub struct Threaded<M, O = ()> {
     components: Vec<(String, Main<M, O>)>,
@@ -68,7 +93,7 @@ impl<M, O> Debug for Threaded<M, O> {
 impl<M, O> Threaded<M, O>
 where
     M: Clone + Eq + Hash + Debug + Send + 'static,
-    O: Clone + Eq + Hash + Debug + Send + 'static,
+    O: Clone + Eq + Hash + Debug + Send + Sync + 'static,
 {
     /// A system without components, in which messages of one sender to one receiver stay in order.
     #[expect(clippy::new_without_default, reason = "a system without components is of no use")]
@@ -105,12 +130,38 @@ where
         self
     }
 
+    /// Checks the system: explores its components one by one and composes what they do. No component may panic, none of
+    /// its threads wait for each other for ever, and the invariants must hold.
+    pub fn check(self) -> Outcome {
+        self.check_while(&mut ())
+    }
+
+    /// As [`Threaded::check`], unless a watch stops it.
+    pub fn check_while(self, watch: &mut dyn Watch) -> Outcome {
+        let processes = self.machine();
+        let (book, invariants) = (Arc::clone(&processes.book), processes.invariants.clone());
+        let names: Vec<String> = processes.mains.iter().map(|(name, _)| name.clone()).collect();
+        let in_order = processes.in_order;
+        let composed = compose(processes, in_order, &invariants.properties(), &Search::default(), watch);
+        Outcome::new(composed, &names, &book, &invariants)
+    }
+
     /// The components, to be run one by one.
-    pub fn machine(self) -> Components<M, O> {
+    pub fn machine(self) -> Processes<M, O> {
         let agents = self.components.iter().map(|_| Agents::default()).collect();
         let Threaded { components, invariants, in_order } = self;
         let invariants = Invariants { list: Arc::new(invariants) };
-        Components { mains: components, invariants, in_order, agents, book: Arc::new(Book::new()) }
+        let parts = Components::each(components.len());
+        let values = vec![Value::new(Shown::<O>(None))];
+        Processes {
+            mains: components,
+            invariants,
+            in_order,
+            agents,
+            book: Arc::new(Book::new()),
+            parts,
+            values,
+        }
     }
 
     /// The whole program, all components together, to be run under Shuttle with a scheduler of its own: for comparison.
@@ -137,25 +188,28 @@ where
 }
 
 /// The components of a system, each of which can be run by itself as often as one likes.
-pub struct Components<M, O = ()> {
+pub struct Processes<M, O = ()> {
     mains: Vec<(String, Main<M, O>)>,
     invariants: Invariants<O>,
     in_order: bool,
     agents: Vec<Agents>,
     book: Arc<Book<M, O>>,
+    parts: Components,
+    /// What was exposed so far, by number.
+    values: Vec<Value>,
 }
 
-impl<M, O> Debug for Components<M, O> {
+impl<M, O> Debug for Processes<M, O> {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         let names: Vec<&String> = self.mains.iter().map(|(name, _)| name).collect();
-        formatter.debug_struct("Components").field("components", &names).finish_non_exhaustive()
+        formatter.debug_struct("Processes").field("components", &names).finish_non_exhaustive()
     }
 }
 
-impl<M, O> Components<M, O>
+impl<M, O> Processes<M, O>
 where
     M: Clone + Eq + Hash + Debug + Send + 'static,
-    O: Clone + Eq + Hash + Debug + Send + 'static,
+    O: Clone + Eq + Hash + Debug + Send + Sync + 'static,
 {
     /// How many components there are.
     pub fn count(&self) -> usize {
@@ -193,10 +247,10 @@ where
     }
 }
 
-impl<M, O> Machine for Components<M, O>
+impl<M, O> Machine for Processes<M, O>
 where
     M: Clone + Eq + Hash + Debug + Send + 'static,
-    O: Clone + Eq + Hash + Debug + Send + 'static,
+    O: Clone + Eq + Hash + Debug + Send + Sync + 'static,
 {
     type Step = Step;
 
@@ -209,7 +263,12 @@ where
         };
         let main = Arc::clone(&self.mains[component].1);
         let net = Net::scripted(component, Arc::clone(&self.book));
-        conduct(move || main(net), &mut self.agents[component], arrivals, self.in_order, guide)
+        let ran = conduct(move || main(net), &mut self.agents[component], arrivals, self.in_order, guide);
+        self.book.runs.fetch_add(1, Ordering::Relaxed);
+        let observations = self.book.observations();
+        let fresh = observations.since(self.values.len()).iter();
+        self.values.extend(fresh.map(|observation| Value::new(Shown(observation.clone()))));
+        ran
     }
 
     fn depends(first: &Operation<Step>, second: &Operation<Step>) -> bool {
@@ -223,5 +282,38 @@ where
 
     fn races(&mut self, first: &Operation<Step>, second: &Operation<Step>) -> bool {
         races(first, second)
+    }
+}
+
+impl<M, O> Embedded for Processes<M, O>
+where
+    M: Clone + Eq + Hash + Debug + Send + 'static,
+    O: Clone + Eq + Hash + Debug + Send + Sync + 'static,
+{
+    fn components(&self) -> &Components {
+        &self.parts
+    }
+
+    fn ends_of(&self, message: MessageId) -> (ProcessId, ProcessId) {
+        let messages = self.book.messages();
+        let (from, to, _) = messages.get(message as usize);
+        (ProcessId::new(*from), ProcessId::new(*to))
+    }
+
+    /// A thread can only be run from the beginning.
+    fn places(&mut self, _component: usize) -> Option<&mut dyn Places<Step>> {
+        None
+    }
+
+    fn initial(&self, _process: ProcessId) -> &Value {
+        &self.values[0]
+    }
+
+    fn observed(&self, observed: usize) -> &Value {
+        &self.values[observed]
+    }
+
+    fn unreliable(&self) -> Option<Stopped> {
+        None
     }
 }

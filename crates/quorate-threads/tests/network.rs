@@ -4,7 +4,7 @@ mod support;
 
 use quorate::engine::dir::{Guide, Machine, MessageId, Operation, Ran};
 use quorate_threads::sync::{Arc, Mutex, mpsc};
-use quorate_threads::{Act, Components, Net, Step, Threaded, thread};
+use quorate_threads::{Act, Net, Processes, Step, Threaded, thread};
 use support::everything;
 
 /// Puts three numbers from two senders together, in the order in which they come.
@@ -16,7 +16,7 @@ fn listener(net: &Net<u8, u64>) {
     }
 }
 
-fn listening(in_order: bool) -> (Components<u8, u64>, Vec<MessageId>) {
+fn listening(in_order: bool) -> (Processes<u8, u64>, Vec<MessageId>) {
     let system = Threaded::new().component("listener", |net: Net<u8, u64>| listener(&net));
     let system = if in_order { system } else { system.unordered() };
     let mut machine = system.machine();
@@ -38,8 +38,8 @@ fn messages_of_one_sender_stay_in_order_unless_they_need_not() {
 fn a_message_that_is_looked_for_may_not_have_come() {
     let main = |net: Net<u8, u64>| net.expose(net.try_recv().map_or(0, |(_, number)| u64::from(number)));
     let mut machine = Threaded::new().component("one look", main).machine();
-    let seven = machine.number_message(1, 0, 7);
-    let all = everything(&mut machine, 0, &[seven]);
+    let arrival = machine.number_message(1, 0, 7);
+    let all = everything(&mut machine, 0, &[arrival]);
     let seen: Vec<Option<u64>> = all.observed.iter().map(|number| machine.observation(*number)).collect();
     assert_eq!((all.runs, seen), (2, vec![Some(7), Some(0)]));
 }
@@ -52,8 +52,8 @@ fn server(net: Net<u8, u64>) {
     let count = Arc::clone(&done);
     let io = thread::spawn(move || {
         while let Some(job) = net.recv() {
-            *count.lock().unwrap() += 1;
-            sender.send(job).unwrap();
+            *count.lock().expect("no one panics") += 1;
+            sender.send(job).expect("the worker waits");
         }
     });
     let worker = thread::spawn(move || {
@@ -61,8 +61,8 @@ fn server(net: Net<u8, u64>) {
             answers.send(client, number + 1);
         }
     });
-    io.join().unwrap();
-    worker.join().unwrap();
+    io.join().expect("it does not panic");
+    worker.join().expect("it does not panic");
 }
 
 #[test]

@@ -5,17 +5,17 @@ mod support;
 
 use quorate_threads::sync::atomic::{AtomicBool, AtomicUsize, Ordering::SeqCst};
 use quorate_threads::sync::{Arc, Condvar, Mutex, RwLock, mpsc};
-use quorate_threads::{Components, Net, Threaded, thread};
+use quorate_threads::{Net, Processes, Threaded, thread};
 use support::{Everything, everything};
 
-fn all(main: impl Fn(Net<u8, u64>) + Send + Sync + 'static) -> (Components<u8, u64>, Everything) {
+fn all(main: impl Fn(Net<u8, u64>) + Send + Sync + 'static) -> (Processes<u8, u64>, Everything) {
     let mut machine = Threaded::new().component("alone", main).machine();
     let everything = everything(&mut machine, 0, &[]);
     (machine, everything)
 }
 
 /// What was exposed last in some run.
-fn outcomes(machine: &Components<u8, u64>, everything: &Everything) -> Vec<u64> {
+fn outcomes(machine: &Processes<u8, u64>, everything: &Everything) -> Vec<u64> {
     let mut outcomes: Vec<u64> =
         everything.observed.iter().filter_map(|number| machine.observation(*number)).collect();
     outcomes.sort_unstable();
@@ -120,8 +120,8 @@ fn a_channel_keeps_order_and_ends() {
             sender.send(2).unwrap();
         });
         let other = thread::spawn(move || second.send(3).unwrap());
-        let received: u64 = receiver.iter().fold(0, |all, digit| 10 * all + digit);
-        net.expose(received);
+        let digits: u64 = receiver.iter().fold(0, |all, digit| 10 * all + digit);
+        net.expose(digits);
         one.join().unwrap();
         other.join().unwrap();
     });

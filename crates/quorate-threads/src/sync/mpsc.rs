@@ -76,7 +76,7 @@ impl<T> Receiver<T> {
     pub fn try_recv(&self) -> Result<T, TryRecvError> {
         match self.given_up.name.reach(|channel| Request::Take(channel, Need::Tries)) {
             Some(Act::HungUp(..)) => Err(TryRecvError::Disconnected),
-            Some(Act::Empty(_)) => Err(TryRecvError::Empty),
+            Some(Act::Empty(..)) => Err(TryRecvError::Empty),
             _ => self.inner.try_recv(),
         }
     }

@@ -4,7 +4,7 @@
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 
 use quorate::engine::dir::{Guide, Machine, MessageId, Operation, Ran};
-use quorate_threads::{Components, Step};
+use quorate_threads::{Processes, Step};
 
 /// Takes the first choice everywhere but where it was told to take another.
 #[derive(Default)]
@@ -56,7 +56,7 @@ fn trace(operations: &[Operation<Step>]) -> Trace {
     let mut trace = Trace::new();
     for (at, operation) in operations.iter().enumerate() {
         let matters = |before: &&Operation<Step>| {
-            before.agent != operation.agent && Components::<u8>::depends(before, operation)
+            before.agent != operation.agent && Processes::<u8>::depends(before, operation)
         };
         let causes = operations[..at].iter().filter(matters).map(name).collect();
         trace.insert(name(operation), (format!("{:?}", operation.step), causes));

@@ -19,7 +19,7 @@ use super::local::NodeId;
 use super::meter::Meter;
 use super::{Cut, Halt};
 use crate::property::{Moment, Property};
-use crate::protocol::{Model, Value};
+use crate::protocol::Value;
 
 /// What a property sees of the processes of a component; nothing of those that it does not look at.
 type View = Vec<Option<Value>>;
@@ -30,7 +30,7 @@ type Occasion = (usize, NodeId, Vec<MessageId>);
 
 /// Judges skeletons and counts runs.
 pub(super) struct Judge<'m> {
-    model: &'m Model,
+    properties: &'m [Property],
     views: HashMap<Occasion, (usize, Views)>,
     /// Combinations of what can be seen, by number, that a property holds for.
     good: HashSet<(usize, Vec<usize>)>,
@@ -43,9 +43,9 @@ pub(super) struct Judge<'m> {
 }
 
 impl<'m> Judge<'m> {
-    pub(super) fn new(model: &'m Model) -> Self {
+    pub(super) fn new(properties: &'m [Property]) -> Self {
         let (views, good, ends) = (HashMap::new(), HashSet::new(), BTreeMap::new());
-        Judge { model, views, good, ends, runs: 0, endless: false }
+        Judge { properties, views, good, ends, runs: 0, endless: false }
     }
 
     /// How many local traces the runs are made of.
@@ -61,7 +61,7 @@ impl<'m> Judge<'m> {
         skeleton: &Skeleton,
         meter: &mut Meter<'_>,
     ) -> Result<(), Halt> {
-        for (at, property) in self.model.properties().iter().enumerate() {
+        for (at, property) in self.properties.iter().enumerate() {
             if property.moment() == Moment::Always {
                 self.cut_everywhere(global, skeleton, at, meter)?;
             }
@@ -99,7 +99,7 @@ impl<'m> Judge<'m> {
         for (node, places) in nodes.iter().zip(&quiescent) {
             self.ends.entry(*node).or_default().extend(places);
         }
-        for property in self.model.properties().iter().filter(|property| property.moment() == Moment::AtEnd) {
+        for property in self.properties.iter().filter(|property| property.moment() == Moment::AtEnd) {
             let seen = nodes.iter().zip(&quiescent);
             let seen: Vec<Views> =
                 seen.map(|(node, places)| Arc::new(views_of(global, property, *node, places))).collect();
@@ -120,11 +120,11 @@ impl<'m> Judge<'m> {
         at: usize,
         meter: &mut Meter<'_>,
     ) -> Result<(), Halt> {
-        let property = &self.model.properties()[at];
+        let property = &self.properties[at];
         let looks_at = |component: &usize| {
             let members = global.locals.checker.components().members(*component).iter();
             members
-                .map(|process| self.model.process(*process).initial())
+                .map(|process| global.locals.checker.initial(*process))
                 .any(|local| property.observe(local).is_some())
         };
         let seen: Vec<usize> = (0..global.components()).filter(looks_at).collect();
@@ -147,7 +147,7 @@ impl<'m> Judge<'m> {
             if !self.good.insert((at, numbers)) {
                 return Ok(());
             }
-            match broken_by(global, &self.model.properties()[at], &views, meter)? {
+            match broken_by(global, &self.properties[at], &views, meter)? {
                 None => Ok(()),
                 Some(places) => Err(Halt::Broken(Box::new(Cut { skeleton: cut, places }))),
             }
@@ -169,7 +169,7 @@ impl<'m> Judge<'m> {
             return Ok((*number, Arc::clone(known)));
         }
         let places = &global.locals.table(node, &occasion.2, meter)?.places;
-        let views = Arc::new(views_of(global, &self.model.properties()[at], node, places));
+        let views = Arc::new(views_of(global, &self.properties[at], node, places));
         let number = self.views.len();
         self.views.insert(occasion, (number, Arc::clone(&views)));
         Ok((number, views))

@@ -10,6 +10,7 @@
 //! Held by: testkit/tests/dir.rs, quorate-zoo/tests/dir.rs.
 
 mod checker;
+mod compose;
 mod events;
 mod global;
 mod handlers;
@@ -21,6 +22,7 @@ mod runs;
 mod trace;
 
 pub use checker::{Embedded, MessageId, Move, Places, PointId};
+pub use compose::{Composed, Together, compose};
 pub use handlers::{Act, Handlers};
 pub use machine::{Guide, Machine, Operation, Ran};
 pub use trace::{Components, Happening, Instance, InterfaceEvent, LocalSkeleton, LocalStep, Trace};
@@ -108,7 +110,7 @@ pub fn dir_in_components(
     let in_order = model.world().channel == Channel::Fifo;
     let mut global = Global::new(Handlers::new(model, components), in_order, search.tuning.mutant);
     let mut meter = Meter::new(search, watch);
-    let mut judge = Judge::new(model);
+    let mut judge = Judge::new(model.properties());
     let explored = global
         .explore(&mut meter, &mut |global, skeleton, meter| judge.look_at(global, skeleton, meter))
         .map(|()| judge.local_traces(&global));
@@ -122,9 +124,7 @@ pub fn dir_in_components(
         Err(Halt::Stopped(stopped)) => (Verdict::Unknown(stopped), None),
         Err(Halt::Broken(cut)) => (told(model, search, &mut global, &mut meter, &cut, None), None),
         Err(Halt::Panicking(panicking)) => {
-            let mut places = vec![0; global.components()];
-            places[panicking.component] = panicking.panic.place;
-            let cut = Cut { skeleton: panicking.skeleton.clone(), places };
+            let cut = compose::before(&global, &panicking);
             (told(model, search, &mut global, &mut meter, &cut, Some(&panicking)), None)
         }
     };
@@ -155,23 +155,13 @@ fn told(
     panicking: Option<&Panicking>,
 ) -> Verdict {
     let mut sequences: Vec<Vec<LocalStep>> = vec![Vec::new(); model.processes().len()];
-    for (component, place) in cut.places.iter().enumerate() {
-        let offers = global.on_offer(&cut.skeleton, component).contents;
-        let standing = global.standing(&cut.skeleton, component, meter).and_then(|standing| {
-            global.locals.table(standing.node, &offers, meter)?;
-            Ok(standing.node)
-        });
-        let node = match standing {
-            Ok(node) => node,
-            Err(Halt::Stopped(stopped)) => return Verdict::Unknown(stopped),
-            Err(Halt::Panicking(_) | Halt::Broken(_)) => {
-                panic!("a bug in quorate: a violation is found on the way to another")
-            }
-        };
-        for act in global.locals.way_to(node, *place) {
-            let (process, step) = global.locals.checker.local_step(&act);
-            sequences[process.index()].push(step);
-        }
+    let ways = match compose::ways_to(global, meter, cut) {
+        Ok(ways) => ways,
+        Err(stopped) => return Verdict::Unknown(stopped),
+    };
+    for act in ways.into_iter().flat_map(|(_, way)| way) {
+        let (process, step) = global.locals.checker.local_step(&act);
+        sequences[process.index()].push(step);
     }
     let trace = Trace::weave(model, &sequences).expect("what components do fits if their skeletons do");
     let mut schedule: Schedule = trace.schedule();

@@ -1,0 +1,147 @@
+//! What came of a check, for people.
+//!
+//! A violation is told as one run of the whole system: what the components do, woven together so that every message is
+//! sent before it is received. The order is otherwise arbitrary: nothing that one component does between messages can be
+//! seen by another.
+//! Held by: `tests/replicated_log.rs`.
+
+use std::collections::HashMap;
+use std::fmt::{self, Debug, Display};
+use std::hash::Hash;
+use std::sync::atomic::Ordering;
+
+use quorate::engine::dir::{Composed, Interfaces, MessageId, Together};
+use quorate::verdict::Stopped;
+
+use crate::net::Book;
+use crate::step::{Act, Step};
+use crate::system::Invariants;
+
+/// What came of a check.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Outcome {
+    /// What was violated, if anything was.
+    pub violation: Option<Violation>,
+    /// Why not everything was explored, if it was not.
+    pub stopped: Option<Stopped>,
+    /// How much there was.
+    pub interfaces: Interfaces,
+    /// How often a component was run.
+    pub runs: u64,
+}
+
+/// A run that violates something.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Violation {
+    /// What is wrong.
+    pub wrong: String,
+    /// What happens: each line is an operation of a thread of a component.
+    pub lines: Vec<String>,
+}
+
+impl Outcome {
+    pub(crate) fn new<M, O>(
+        composed: Composed<Step>,
+        names: &[String],
+        book: &Book<M, O>,
+        invariants: &Invariants<O>,
+    ) -> Self
+    where
+        M: Clone + Eq + Hash + Debug,
+        O: Clone + Eq + Hash + Debug,
+    {
+        let Composed { violation, stopped, interfaces, .. } = composed;
+        let violation = violation.map(|together| {
+            let wrong = match &together.wrong {
+                Some((component, _, text)) => format!("{}: {text}", names[*component]),
+                None => {
+                    let observations = book.observations();
+                    let seen = together.observed.iter().map(|observed| observations.get(observed[0]).clone());
+                    let seen: Vec<Option<O>> = seen.collect();
+                    format!(
+                        "'{}' is broken by {seen:?}",
+                        invariants.broken_by(&seen).unwrap_or("an invariant")
+                    )
+                }
+            };
+            let told = woven(&together)
+                .into_iter()
+                .filter_map(|(component, step)| told(step, component, names, book));
+            Violation { wrong, lines: told.collect() }
+        });
+        Outcome { violation, stopped, interfaces, runs: book.runs.load(Ordering::Relaxed) }
+    }
+
+    /// Panics unless everything was explored and nothing violated.
+    #[track_caller]
+    pub fn assert_holds(&self) {
+        if let Some(violation) = &self.violation {
+            panic!("{violation}");
+        }
+        if let Some(stopped) = &self.stopped {
+            panic!("unknown: {stopped}");
+        }
+    }
+
+    /// The violation; panics if there is none.
+    #[track_caller]
+    pub fn assert_violated(&self) -> &Violation {
+        self.violation.as_ref().expect("a violation")
+    }
+}
+
+impl Display for Violation {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        writeln!(formatter, "{}", self.wrong)?;
+        self.lines.iter().try_for_each(|line| writeln!(formatter, "  {line}"))
+    }
+}
+
+/// What the components do, in an order in which messages are sent before they are received.
+fn woven(together: &Together<Step>) -> Vec<(usize, &Step)> {
+    let mut sent: HashMap<MessageId, usize> = HashMap::new();
+    let mut at = vec![0; together.ways.len()];
+    let mut woven = Vec::new();
+    loop {
+        let can_go_on =
+            |component: &usize| match together.ways[*component].get(at[*component]).map(|step| &step.act) {
+                Some(Act::Receive(message)) => sent.get(message).is_some_and(|copies| *copies > 0),
+                next => next.is_some(),
+            };
+        let Some(component) = (0..at.len()).find(can_go_on) else { return woven };
+        let step = &together.ways[component][at[component]];
+        match step.act {
+            Act::Send(message) => *sent.entry(message).or_default() += 1,
+            Act::Receive(message) => *sent.entry(message).or_default() -= 1,
+            _ => {}
+        }
+        at[component] += 1;
+        woven.push((component, step));
+    }
+}
+
+/// A line for a step; nothing for those that only make room for others.
+fn told<M, O>(step: &Step, component: usize, names: &[String], book: &Book<M, O>) -> Option<String>
+where
+    M: Clone + Eq + Hash + Debug,
+    O: Clone + Eq + Hash + Debug,
+{
+    let message = |message: MessageId| book.messages().get(message as usize).clone();
+    let what = match &step.act {
+        Act::Release(..) | Act::Exit | Act::HangUp(_) | Act::Deafen(_) => return None,
+        Act::Send(sent) => {
+            let (_, to, content) = message(*sent);
+            format!("sends {content:?} to {}", names[to])
+        }
+        Act::Receive(received) => {
+            let (from, _, content) = message(*received);
+            format!("receives {content:?} from {}", names[from])
+        }
+        Act::Expose(observed) => {
+            let observations = book.observations();
+            observations.get(*observed).as_ref().map(|shown| format!("shows {shown:?}"))?
+        }
+        other => format!("{other:?}"),
+    };
+    Some(format!("{} thread {}: {what}", names[component], step.agent))
+}
