@@ -153,6 +153,8 @@ impl<M: Clone + Eq + Hash, O: Clone + Eq + Hash + Debug> Outbox<M, O> {
                 reach(Request::Expose(number));
             }
             Way::Live { sight, .. } => {
+                // Others may go on before it is seen: where it is shown is not where the last thing was done.
+                shuttle::thread::yield_now();
                 let seen = {
                     let mut seen = sight.seen.lock().unwrap_or_else(PoisonError::into_inner);
                     seen[self.me] = Some(observation);

@@ -141,7 +141,7 @@ where
             let observations = book.observations();
             observations.get(*observed).as_ref().map(|shown| format!("shows {shown:?}"))?
         }
-        other => format!("{other:?}"),
+        other => other.to_string(),
     };
     Some(format!("{} thread {}: {what}", names[component], step.agent))
 }

@@ -10,6 +10,8 @@
 //! of them makes the other possible or impossible.
 //! Held by: tests/runs.rs, which counts traces.
 
+use std::fmt;
+
 use quorate::engine::dir::{MessageId, Operation};
 
 /// A thread of a component. The same thread has the same number in every run.
@@ -115,6 +117,45 @@ pub struct Step {
     /// How often what it concerns was changed before: how much was put into a channel or taken out of it, how often a
     /// lock was taken by one thread alone, how many messages came and went.
     pub nth: usize,
+}
+
+impl fmt::Display for Object {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(formatter, "{}.{}", self.maker, self.nth)
+    }
+}
+
+/// For people, who know the program: objects are told by the thread that made them.
+impl fmt::Display for Act {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Act::Spawn(child) => write!(formatter, "starts thread {child}"),
+            Act::Exit => write!(formatter, "ends"),
+            Act::Join(other) => write!(formatter, "sees that thread {other} has ended"),
+            Act::Acquire(lock, Hold::Exclusive, _) => write!(formatter, "takes lock {lock}"),
+            Act::Acquire(lock, Hold::Shared, _) => write!(formatter, "takes lock {lock} to read"),
+            Act::Busy(lock, _) => write!(formatter, "finds lock {lock} taken"),
+            Act::Release(lock, _) => write!(formatter, "gives lock {lock} back"),
+            Act::Wait { condvar, lock } => write!(formatter, "gives lock {lock} back and waits at {condvar}"),
+            Act::Wake { condvar, lock } => write!(formatter, "is woken at {condvar} and takes lock {lock}"),
+            Act::Notify { condvar, woken } if woken.is_empty() => {
+                write!(formatter, "wakes nobody at {condvar}")
+            }
+            Act::Notify { condvar, woken } => write!(formatter, "wakes threads {woken:?} at {condvar}"),
+            Act::Put(channel) => write!(formatter, "puts something into channel {channel}"),
+            Act::Take(channel, _) => write!(formatter, "takes something out of channel {channel}"),
+            Act::Empty(channel, _) => write!(formatter, "finds channel {channel} empty"),
+            Act::HangUp(channel) => write!(formatter, "gives up a sender of channel {channel}"),
+            Act::HungUp(channel, _) => write!(formatter, "sees that channel {channel} has ended"),
+            Act::Deafen(channel) => write!(formatter, "gives up the receiver of channel {channel}"),
+            Act::Load(number) => write!(formatter, "reads atomic {number}"),
+            Act::Update(number) => write!(formatter, "writes atomic {number}"),
+            Act::Send(message) => write!(formatter, "sends message {message}"),
+            Act::Receive(message) => write!(formatter, "receives message {message}"),
+            Act::Nothing => write!(formatter, "finds no message"),
+            Act::Expose(observed) => write!(formatter, "shows observation {observed}"),
+        }
+    }
 }
 
 impl Act {

@@ -130,6 +130,12 @@ where
         self
     }
 
+    /// The same system, in which nothing is asked but that no component panics or is stuck.
+    #[must_use]
+    pub fn without_invariants(self) -> Self {
+        Threaded { invariants: Vec::new(), ..self }
+    }
+
     /// Checks the system: explores its components one by one and composes what they do. No component may panic, none of
     /// its threads wait for each other for ever, and the invariants must hold.
     pub fn check(self) -> Outcome {
