@@ -16,7 +16,7 @@ use quorate::engine::dir::MessageId;
 use crate::conductor::reach;
 use crate::shared::Request;
 use crate::step::{Act, Need};
-use crate::system::Invariants;
+use crate::system::{Invariants, Links};
 
 /// Things with numbers: equal ones have the same.
 #[derive(Debug)]
@@ -54,19 +54,24 @@ impl<T: Clone + Eq + Hash> Numbers<T> {
 pub(crate) type Envelope<M> = (usize, usize, M);
 
 /// The messages and observations of all runs. Observation 0 is none.
-#[derive(Debug)]
 pub(crate) struct Book<M, O> {
     messages: Mutex<Numbers<Envelope<M>>>,
     observations: Mutex<Numbers<Option<O>>>,
+    links: Links,
     /// How often a component was run.
     pub(crate) runs: AtomicU64,
 }
 
 impl<M: Clone + Eq + Hash, O: Clone + Eq + Hash> Book<M, O> {
-    pub(crate) fn new() -> Self {
+    pub(crate) fn new(links: Links) -> Self {
         let mut observations = Numbers::default();
         observations.number(None);
-        Book { messages: Mutex::default(), observations: Mutex::new(observations), runs: AtomicU64::new(0) }
+        Book {
+            messages: Mutex::default(),
+            observations: Mutex::new(observations),
+            links,
+            runs: AtomicU64::new(0),
+        }
     }
 
     pub(crate) fn number_message(&self, from: usize, to: usize, message: M) -> MessageId {
@@ -93,7 +98,7 @@ pub(crate) struct Sight<O> {
 /// How messages go.
 enum Way<M, O> {
     Scripted(Arc<Book<M, O>>),
-    Live { to: Vec<shuttle::sync::mpsc::Sender<(usize, M)>>, sight: Arc<Sight<O>> },
+    Live { to: Vec<Option<shuttle::sync::mpsc::Sender<(usize, M)>>>, sight: Arc<Sight<O>> },
 }
 
 impl<M, O> Clone for Way<M, O> {
@@ -133,15 +138,18 @@ impl<M: Clone + Eq + Hash, O: Clone + Eq + Hash + Debug> Outbox<M, O> {
     ///
     /// # Panics
     ///
-    /// If that is the component itself.
+    /// If there is no link to it: to the component itself there is none.
     pub fn send(&self, to: usize, message: M) {
-        assert_ne!(to, self.me, "a component sends to others only");
         match &self.way {
             Way::Scripted(book) => {
+                assert!((book.links)(self.me, to), "there is no link from {} to {to}", self.me);
                 reach(Request::Send(book.number_message(self.me, to, message)));
             }
             // Whoever has ended receives nothing.
-            Way::Live { to: others, .. } => drop(others[to].send((self.me, message))),
+            Way::Live { to: others, .. } => {
+                let other = others[to].as_ref().expect("there is a link");
+                drop(other.send((self.me, message)));
+            }
         }
     }
 
@@ -188,7 +196,7 @@ impl<M: Clone + Eq + Hash, O: Clone + Eq + Hash + Debug> Net<M, O> {
 
     pub(crate) fn live(
         me: usize,
-        to: Vec<shuttle::sync::mpsc::Sender<(usize, M)>>,
+        to: Vec<Option<shuttle::sync::mpsc::Sender<(usize, M)>>>,
         sight: Arc<Sight<O>>,
         from: shuttle::sync::mpsc::Receiver<(usize, M)>,
     ) -> Self {
@@ -209,7 +217,7 @@ impl<M: Clone + Eq + Hash, O: Clone + Eq + Hash + Debug> Net<M, O> {
     ///
     /// # Panics
     ///
-    /// If that is the component itself.
+    /// If there is no link to it: to the component itself there is none.
     pub fn send(&self, to: usize, message: M) {
         self.outbox.send(to, message);
     }

@@ -10,12 +10,12 @@ use std::fmt::{self, Debug, Display};
 use std::hash::Hash;
 use std::sync::atomic::Ordering;
 
-use quorate::engine::dir::{Composed, Interfaces, MessageId, Together};
+use quorate::engine::dir::{Composed, Found, Interfaces, MessageId};
+use quorate::property::Property;
 use quorate::verdict::Stopped;
 
 use crate::net::Book;
 use crate::step::{Act, Step};
-use crate::system::Invariants;
 
 /// What came of a check.
 #[derive(Clone, PartialEq, Debug)]
@@ -44,31 +44,32 @@ impl Outcome {
         composed: Composed<Step>,
         names: &[String],
         book: &Book<M, O>,
-        invariants: &Invariants<O>,
+        properties: &[Property],
     ) -> Self
     where
         M: Clone + Eq + Hash + Debug,
         O: Clone + Eq + Hash + Debug,
     {
-        let Composed { violation, stopped, interfaces, .. } = composed;
-        let violation = violation.map(|together| {
-            let wrong = match &together.wrong {
-                Some((component, _, text)) => format!("{}: {text}", names[*component]),
-                None => {
-                    let observations = book.observations();
-                    let seen = together.observed.iter().map(|observed| observations.get(observed[0]).clone());
-                    let seen: Vec<Option<O>> = seen.collect();
-                    format!(
-                        "'{}' is broken by {seen:?}",
-                        invariants.broken_by(&seen).unwrap_or("an invariant")
-                    )
-                }
-            };
-            let told = woven(&together)
-                .into_iter()
-                .filter_map(|(component, step)| told(step, component, names, book));
-            Violation { wrong, lines: told.collect() }
-        });
+        let Composed { found, interfaces, .. } = composed;
+        let story = |ways: &[Vec<Step>]| {
+            let woven = woven(ways).into_iter();
+            woven.filter_map(|(component, step)| told(step, component, names, book)).collect()
+        };
+        let (violation, stopped) = match found {
+            Found::Nothing => (None, None),
+            Found::Stopped(stopped) => (None, Some(stopped)),
+            Found::Broken { property, ways } => {
+                let seen: Vec<Option<O>> = ways.iter().map(|way| shown_last(way, book)).collect();
+                let wrong = format!("'{}' is broken by {seen:?}", properties[property].name());
+                (Some(Violation { wrong, lines: story(&ways) }), None)
+            }
+            Found::Panic { component, ways, step, message } => {
+                let wrong = format!("{}: {message}", names[component]);
+                let last = step.and_then(|step| told(&step, component, names, book));
+                let lines: Vec<String> = story(&ways);
+                (Some(Violation { wrong, lines: lines.into_iter().chain(last).collect() }), None)
+            }
+        };
         Outcome { violation, stopped, interfaces, runs: book.runs.load(Ordering::Relaxed) }
     }
 
@@ -97,19 +98,31 @@ impl Display for Violation {
     }
 }
 
+/// What a component that goes this way has exposed last.
+fn shown_last<M, O>(way: &[Step], book: &Book<M, O>) -> Option<O>
+where
+    M: Clone + Eq + Hash,
+    O: Clone + Eq + Hash,
+{
+    let shown = |step: &Step| match step.act {
+        Act::Expose(observed) => book.observations().get(observed).clone(),
+        _ => None,
+    };
+    way.iter().rev().find_map(shown)
+}
+
 /// What the components do, in an order in which messages are sent before they are received.
-fn woven(together: &Together<Step>) -> Vec<(usize, &Step)> {
+fn woven(ways: &[Vec<Step>]) -> Vec<(usize, &Step)> {
     let mut sent: HashMap<MessageId, usize> = HashMap::new();
-    let mut at = vec![0; together.ways.len()];
+    let mut at = vec![0; ways.len()];
     let mut woven = Vec::new();
     loop {
-        let can_go_on =
-            |component: &usize| match together.ways[*component].get(at[*component]).map(|step| &step.act) {
-                Some(Act::Receive(message)) => sent.get(message).is_some_and(|copies| *copies > 0),
-                next => next.is_some(),
-            };
+        let can_go_on = |component: &usize| match ways[*component].get(at[*component]).map(|step| &step.act) {
+            Some(Act::Receive(message)) => sent.get(message).is_some_and(|copies| *copies > 0),
+            next => next.is_some(),
+        };
         let Some(component) = (0..at.len()).find(can_go_on) else { return woven };
-        let step = &together.ways[component][at[component]];
+        let step = &ways[component][at[component]];
         match step.act {
             Act::Send(message) => *sent.entry(message).or_default() += 1,
             Act::Receive(message) => *sent.entry(message).or_default() -= 1,

@@ -22,6 +22,9 @@ use crate::outcome::Outcome;
 use crate::shared::Arrival;
 use crate::step::{Step, depends, races};
 
+/// Can the first send to the second?
+pub(crate) type Links = Arc<dyn Fn(usize, usize) -> bool + Send + Sync>;
+
 type Main<M, O> = Arc<dyn Fn(Net<M, O>) + Send + Sync>;
 type Holds<O> = Box<dyn Fn(&[Option<O>]) -> bool + Send + Sync>;
 
@@ -81,6 +84,7 @@ pub struct Threaded<M, O = ()> {
     components: Vec<(String, Main<M, O>)>,
     invariants: Vec<(String, Holds<O>)>,
     in_order: bool,
+    links: Links,
 }
 
 impl<M, O> Debug for Threaded<M, O> {
@@ -98,7 +102,15 @@ where
     /// A system without components, in which messages of one sender to one receiver stay in order.
     #[expect(clippy::new_without_default, reason = "a system without components is of no use")]
     pub fn new() -> Self {
-        Threaded { components: Vec::new(), invariants: Vec::new(), in_order: true }
+        let links: Links = Arc::new(|from, to| from != to);
+        Threaded { components: Vec::new(), invariants: Vec::new(), in_order: true, links }
+    }
+
+    /// Who sends to whom, if not everybody to everybody: in the whole program a component waits for messages until all
+    /// have ended that could send some.
+    #[must_use]
+    pub fn links(self, links: impl Fn(usize, usize) -> bool + Send + Sync + 'static) -> Self {
+        Threaded { links: Arc::new(links), ..self }
     }
 
     /// Messages may overtake each other.
@@ -144,18 +156,18 @@ where
 
     /// As [`Threaded::check`], unless a watch stops it.
     pub fn check_while(self, watch: &mut dyn Watch) -> Outcome {
-        let processes = self.machine();
-        let (book, invariants) = (Arc::clone(&processes.book), processes.invariants.clone());
+        let mut processes = self.machine();
+        let properties = processes.invariants.properties();
         let names: Vec<String> = processes.mains.iter().map(|(name, _)| name.clone()).collect();
         let in_order = processes.in_order;
-        let composed = compose(processes, in_order, &invariants.properties(), &Search::default(), watch);
-        Outcome::new(composed, &names, &book, &invariants)
+        let composed = compose(&mut processes, in_order, &properties, &Search::default(), watch);
+        Outcome::new(composed, &names, &processes.book, &properties)
     }
 
     /// The components, to be run one by one.
     pub fn machine(self) -> Processes<M, O> {
         let agents = self.components.iter().map(|_| Agents::default()).collect();
-        let Threaded { components, invariants, in_order } = self;
+        let Threaded { components, invariants, in_order, links } = self;
         let invariants = Invariants { list: Arc::new(invariants) };
         let parts = Components::each(components.len());
         let values = vec![Value::new(Shown::<O>(None))];
@@ -164,16 +176,16 @@ where
             invariants,
             in_order,
             agents,
-            book: Arc::new(Book::new()),
+            book: Arc::new(Book::new(links)),
             parts,
             values,
         }
     }
 
     /// The whole program, all components together, to be run under Shuttle with a scheduler of its own: for comparison.
-    /// There a component sees that no message will ever come when all others have ended.
+    /// There a component sees that no message will ever come when all have ended that could send one.
     pub fn whole(self) -> impl Fn() + Send + Sync + 'static {
-        let Threaded { components, invariants, .. } = self;
+        let Threaded { components, invariants, links, .. } = self;
         let invariants = Invariants { list: Arc::new(invariants) };
         move || {
             let seen = Mutex::new(vec![None; components.len()]);
@@ -182,10 +194,10 @@ where
                 components.iter().map(|_| shuttle::sync::mpsc::channel()).unzip();
             for ((me, (_, main)), from) in components.iter().enumerate().zip(from) {
                 let main = Arc::clone(main);
-                // A component has no way to itself: else it would never see that all others have ended.
-                let nowhere = shuttle::sync::mpsc::channel().0;
-                let mut others = to.clone();
-                others[me] = nowhere;
+                let linked = |(other, to): (usize, &shuttle::sync::mpsc::Sender<_>)| {
+                    links(me, other).then(|| to.clone())
+                };
+                let others = to.iter().enumerate().map(linked).collect();
                 let net = Net::live(me, others, Arc::clone(&sight), from);
                 shuttle::thread::spawn(move || main(net));
             }
@@ -309,10 +321,6 @@ where
     /// A thread can only be run from the beginning.
     fn places(&mut self, _component: usize) -> Option<&mut dyn Places<Step>> {
         None
-    }
-
-    fn initial(&self, _process: ProcessId) -> &Value {
-        &self.values[0]
     }
 
     fn observed(&self, observed: usize) -> &Value {

@@ -29,7 +29,9 @@ fn spawn_all(count: usize, body: impl Fn(usize) + Send + Sync + 'static) {
         thread::spawn(move || body(me))
     };
     let threads: Vec<_> = (0..count).map(spawn).collect();
-    threads.into_iter().for_each(|thread| thread.join().unwrap());
+    for thread in threads {
+        thread.join().expect("it does not panic");
+    }
 }
 
 #[test]

@@ -106,6 +106,16 @@ fn the_ballots_of_pam_multiply() {
 }
 
 #[test]
+fn a_ledger_written_in_steps_has_more_states() {
+    let in_steps = |ballots| model("pam", &[("ledger", "in-steps"), ("ballots", ballots)], None);
+    check_holds(&in_steps("1"), 69, 107);
+    check_holds(&in_steps("2"), 69 * 69, 10_002);
+    check_holds(&in_steps("3"), 69 * 69 * 69, 844_266);
+    // A decree that is passed and not written is forgotten.
+    check_holds(&in_steps("2").in_world(restarts(1)).unwrap(), 137 * 137, 43_812);
+}
+
+#[test]
 fn pam_survives_restarts() {
     let restarting = |given: Given<'_>, times| model("pam", given, None).in_world(restarts(times)).unwrap();
     check_holds(&restarting(&[], 1), 57 * 57 * 57, 367_884);

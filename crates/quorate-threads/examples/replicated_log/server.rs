@@ -34,7 +34,7 @@ pub(crate) enum Seen {
 }
 
 /// What is asked of the checkpoint thread.
-#[derive(Default)]
+#[derive(Clone, Copy, Default)]
 struct Orders {
     make: bool,
     stop: bool,
@@ -48,7 +48,7 @@ struct Replica {
     ordered: Condvar,
 }
 
-fn held<'m, T>(mutex: &'m Mutex<T>) -> MutexGuard<'m, T> {
+fn held<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().expect("no thread panics")
 }
 
@@ -200,6 +200,7 @@ pub(crate) fn system(backups: usize, entries: Entry, race: bool) -> Threaded<Mes
     for at in 1..=backups {
         system = system.component(format!("backup {at}"), backup);
     }
+    let system = system.links(|from, to| (from == 0) != (to == 0));
     system.invariant("what is acknowledged is stored", |seen| match (&seen[0], &seen[1]) {
         (Some(Seen::Acknowledged(entry)), Some(Seen::Has(stored))) => {
             (1..=*entry).all(|entry| stored.contains(&entry))

@@ -20,6 +20,7 @@ pub(crate) use local::read_closure;
 
 use std::sync::Arc;
 
+use self::dir::Components;
 use crate::kernel::Within;
 pub use crate::kernel::{Classes, ClosureSize};
 use crate::protocol::Model;
@@ -175,6 +176,8 @@ pub struct Search {
     pub classes: Classes,
     /// For the engine `local`: at most so many steps of each process by itself, from one on, round by round.
     pub local_events_max: Option<u32>,
+    /// For the engine `dir`: which processes make up which component; each is one by itself unless this is given.
+    pub components: Option<Components>,
     /// For the published algorithm of local model checking: how far it goes.
     pub stage: published::Stage,
     /// The local states in which the processes stay; whatever else they could do is left out.
@@ -234,6 +237,8 @@ pub enum Mutant {
     NoReceptions,
     /// Component by component: skeletons are compared as a whole only.
     NoPrefixes,
+    /// Component by component: in a group, nothing that comes late can come earlier.
+    NoRaces,
 }
 
 /// Which processes sleep in a state that was found by a step of another.
@@ -283,6 +288,7 @@ impl Default for Search {
             duplicates_max: None,
             classes: Classes::default(),
             local_events_max: None,
+            components: None,
             stage: published::Stage::default(),
             within: None,
             look_back: false,

@@ -10,7 +10,7 @@ use super::json::{Answer, Story};
 use super::output::{self, AnswerFile};
 use super::progress::{Limits, Progress, heed_interrupts};
 use super::units::grouped;
-use super::{memory, reductions, snapshot, text, world};
+use super::{components, memory, reductions, snapshot, text, world};
 use crate::engine::published::Stage;
 use crate::engine::{self, Classes, Engine, Order, Search, Visited};
 use crate::protocol::{Arguments, Model, Protocol};
@@ -114,6 +114,10 @@ impl<'p> Job<'p> {
             return Err(Failure::Usage(format!(
                 "--duplicates: '{property}' looks at the end of runs, which come earlier if equal messages are lost"
             )));
+        }
+        search.components = components::chosen(&model, matches)?;
+        if search.engine != Engine::Dir && search.components.is_some() {
+            return Err(Failure::Usage("components are for --engine dir only".to_string()));
         }
         if search.engine != Engine::Local && search.local_events_max.is_some() {
             return Err(Failure::Usage("--local-events goes with --engine local only".to_string()));

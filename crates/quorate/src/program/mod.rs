@@ -8,6 +8,7 @@
 
 mod arguments;
 mod check;
+mod components;
 mod failure;
 mod json;
 mod list;

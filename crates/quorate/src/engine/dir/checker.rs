@@ -56,9 +56,6 @@ pub trait Embedded: Machine {
     /// The places of a component, if it has one agent and they can be told; otherwise its runs are enumerated.
     fn places(&mut self, component: usize) -> Option<&mut dyn Places<Self::Step>>;
 
-    /// What properties see of a process at first.
-    fn initial(&self, process: ProcessId) -> &Value;
-
     /// What a number stands for that tells what properties see of a process: its local state, or one that looks the
     /// same to them.
     fn observed(&self, observed: usize) -> &Value;

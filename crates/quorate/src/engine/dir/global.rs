@@ -60,8 +60,8 @@ pub(super) struct Panicking {
 }
 
 /// The skeletons of a system.
-pub(super) struct Global<E: Embedded> {
-    pub(super) locals: Locals<E>,
+pub(super) struct Global<'c, E: Embedded> {
+    pub(super) locals: Locals<'c, E>,
     pub(super) events: Events,
     in_order: bool,
     mutant: Option<Mutant>,
@@ -71,11 +71,11 @@ pub(super) struct Global<E: Embedded> {
     bare: HashSet<Skeleton>,
 }
 
-impl<E: Embedded> Global<E> {
+impl<'c, E: Embedded> Global<'c, E> {
     /// A system whose messages of one sender to one receiver stay in order, or do not.
-    pub(super) fn new(checker: E, in_order: bool, mutant: Option<Mutant>) -> Self {
+    pub(super) fn new(checker: &'c mut E, in_order: bool, mutant: Option<Mutant>) -> Self {
         let (found, containing, bare) = (Vec::new(), HashMap::new(), HashSet::new());
-        let locals = Locals::new(checker, in_order);
+        let locals = Locals::new(checker, in_order, mutant);
         Global { locals, events: Events::default(), in_order, mutant, found, containing, bare }
     }
 
@@ -222,8 +222,11 @@ impl<E: Embedded> Global<E> {
         meter: &mut Meter<'_>,
     ) -> Result<Standing, Halt> {
         let members = self.locals.checker.components().members(component).len();
-        let mut standing =
-            Standing { node: Locals::<E>::root(component), events: vec![Vec::new(); members], rest: None };
+        let mut standing = Standing {
+            node: Locals::<'_, E>::root(component),
+            events: vec![Vec::new(); members],
+            rest: None,
+        };
         for event in self.events.of(skeleton, component) {
             standing.node = match self.events.get(event).what {
                 What::Interface(label) => {

@@ -392,10 +392,6 @@ impl Embedded for Handlers<'_> {
         (self.components.members(component).len() == 1).then_some(self)
     }
 
-    fn initial(&self, process: ProcessId) -> &Value {
-        self.model.process(process).initial()
-    }
-
     fn observed(&self, observed: usize) -> &Value {
         &self.locals[self.shown[observed] as usize]
     }

@@ -17,7 +17,7 @@ use super::events::{EventId, Skeleton, for_each_closed_set};
 use super::global::Global;
 use super::local::NodeId;
 use super::meter::Meter;
-use super::{Cut, Halt};
+use super::{Broken, Cut, Halt};
 use crate::property::{Moment, Property};
 use crate::protocol::Value;
 
@@ -29,8 +29,8 @@ type Views = Arc<Vec<(View, usize)>>;
 type Occasion = (usize, NodeId, Vec<MessageId>);
 
 /// Judges skeletons and counts runs.
-pub(super) struct Judge<'m> {
-    properties: &'m [Property],
+pub(super) struct Judge<'p> {
+    properties: &'p [Property],
     views: HashMap<Occasion, (usize, Views)>,
     /// Combinations of what can be seen, by number, that a property holds for.
     good: HashSet<(usize, Vec<usize>)>,
@@ -42,14 +42,14 @@ pub(super) struct Judge<'m> {
     pub(super) endless: bool,
 }
 
-impl<'m> Judge<'m> {
-    pub(super) fn new(properties: &'m [Property]) -> Self {
+impl<'p> Judge<'p> {
+    pub(super) fn new(properties: &'p [Property]) -> Self {
         let (views, good, ends) = (HashMap::new(), HashSet::new(), BTreeMap::new());
         Judge { properties, views, good, ends, runs: 0, endless: false }
     }
 
     /// How many local traces the runs are made of.
-    pub(super) fn local_traces<E: Embedded>(&self, global: &Global<E>) -> u128 {
+    pub(super) fn local_traces<E: Embedded>(&self, global: &Global<'_, E>) -> u128 {
         let ends = self.ends.iter().flat_map(|(node, places)| places.iter().map(|place| (*node, *place)));
         ends.map(|(node, place)| global.locals.place(node, place).traces).fold(0, u128::saturating_add)
     }
@@ -57,7 +57,7 @@ impl<'m> Judge<'m> {
     /// Looks at a complete skeleton without rests.
     pub(super) fn look_at<E: Embedded>(
         &mut self,
-        global: &mut Global<E>,
+        global: &mut Global<'_, E>,
         skeleton: &Skeleton,
         meter: &mut Meter<'_>,
     ) -> Result<(), Halt> {
@@ -72,7 +72,7 @@ impl<'m> Judge<'m> {
     /// The runs with this skeleton: counts them, and looks at how they end.
     fn end<E: Embedded>(
         &mut self,
-        global: &mut Global<E>,
+        global: &mut Global<'_, E>,
         skeleton: &Skeleton,
         meter: &mut Meter<'_>,
     ) -> Result<(), Halt> {
@@ -99,12 +99,16 @@ impl<'m> Judge<'m> {
         for (node, places) in nodes.iter().zip(&quiescent) {
             self.ends.entry(*node).or_default().extend(places);
         }
-        for property in self.properties.iter().filter(|property| property.moment() == Moment::AtEnd) {
+        for (at, property) in self.properties.iter().enumerate() {
+            if property.moment() != Moment::AtEnd {
+                continue;
+            }
             let seen = nodes.iter().zip(&quiescent);
             let seen: Vec<Views> =
                 seen.map(|(node, places)| Arc::new(views_of(global, property, *node, places))).collect();
             if let Some(places) = broken_by(global, property, &seen, meter)? {
-                return Err(Halt::Broken(Box::new(Cut { skeleton: skeleton.clone(), places })));
+                let skeleton = skeleton.clone();
+                return Err(Halt::Broken(Box::new(Broken { property: at, cut: Cut { skeleton, places } })));
             }
         }
         Ok(())
@@ -115,19 +119,20 @@ impl<'m> Judge<'m> {
     /// others go as far as they can.
     fn cut_everywhere<E: Embedded>(
         &mut self,
-        global: &mut Global<E>,
+        global: &mut Global<'_, E>,
         skeleton: &Skeleton,
         at: usize,
         meter: &mut Meter<'_>,
     ) -> Result<(), Halt> {
         let property = &self.properties[at];
-        let looks_at = |component: &usize| {
-            let members = global.locals.checker.components().members(*component).iter();
-            members
-                .map(|process| global.locals.checker.initial(*process))
-                .any(|local| property.observe(local).is_some())
-        };
-        let seen: Vec<usize> = (0..global.components()).filter(looks_at).collect();
+        let mut seen: Vec<usize> = Vec::new();
+        for component in 0..global.components() {
+            // What it looks at, it looks at from the start.
+            let (_, views) = self.views_in(global, &Skeleton::new(), component, at, meter)?;
+            if views.iter().any(|(view, _)| view.iter().any(Option::is_some)) {
+                seen.push(component);
+            }
+        }
         let of_seen = |event: &&EventId| seen.contains(&global.events.get(**event).component);
         let among: Vec<EventId> = skeleton.iter().filter(of_seen).copied().collect();
         let needs = causes_among(global, skeleton, &among);
@@ -147,9 +152,12 @@ impl<'m> Judge<'m> {
             if !self.good.insert((at, numbers)) {
                 return Ok(());
             }
-            match broken_by(global, &self.properties[at], &views, meter)? {
+            match broken_by(global, property, &views, meter)? {
                 None => Ok(()),
-                Some(places) => Err(Halt::Broken(Box::new(Cut { skeleton: cut, places }))),
+                Some(places) => {
+                    let cut = Cut { skeleton: cut, places };
+                    Err(Halt::Broken(Box::new(Broken { property: at, cut })))
+                }
             }
         })
     }
@@ -157,7 +165,7 @@ impl<'m> Judge<'m> {
     /// What a property can see of a component in a skeleton, and its number.
     fn views_in<E: Embedded>(
         &mut self,
-        global: &mut Global<E>,
+        global: &mut Global<'_, E>,
         skeleton: &Skeleton,
         component: usize,
         at: usize,
@@ -178,7 +186,7 @@ impl<'m> Judge<'m> {
 
 /// What a property can see at some places of a node.
 fn views_of<E: Embedded>(
-    global: &Global<E>,
+    global: &Global<'_, E>,
     property: &Property,
     node: NodeId,
     places: &[usize],
@@ -198,7 +206,7 @@ fn views_of<E: Embedded>(
 
 /// A combination of places, one for each component, whose views break a property.
 fn broken_by<E: Embedded>(
-    global: &Global<E>,
+    global: &Global<'_, E>,
     property: &Property,
     views: &[Views],
     meter: &mut Meter<'_>,
@@ -226,7 +234,11 @@ fn broken_by<E: Embedded>(
 }
 
 /// For each of some events, which of the others are among its causes.
-fn causes_among<E: Embedded>(global: &Global<E>, skeleton: &Skeleton, among: &[EventId]) -> Vec<Vec<usize>> {
+fn causes_among<E: Embedded>(
+    global: &Global<'_, E>,
+    skeleton: &Skeleton,
+    among: &[EventId],
+) -> Vec<Vec<usize>> {
     let mut causes: HashMap<EventId, BTreeSet<usize>> = HashMap::new();
     for &event in skeleton {
         let mut all = BTreeSet::new();

@@ -25,6 +25,7 @@ use super::Halt;
 use super::checker::{Embedded, MessageId, Move, PointId};
 use super::meter::Meter;
 use super::runs::Label;
+use crate::engine::Mutant;
 
 pub(super) type LabelId = u32;
 pub(super) type NodeId = usize;
@@ -105,9 +106,10 @@ struct Node<S> {
 }
 
 /// The local explorers of all components.
-pub(super) struct Locals<E: Embedded> {
-    pub(super) checker: E,
+pub(super) struct Locals<'c, E: Embedded> {
+    pub(super) checker: &'c mut E,
     in_order: bool,
+    mutant: Option<Mutant>,
     nodes: Vec<Node<E::Step>>,
     numbers: HashMap<Key, NodeId>,
     labels: Vec<Label>,
@@ -122,8 +124,8 @@ pub(super) struct Locals<E: Embedded> {
     table_bytes: u64,
 }
 
-impl<E: Embedded> Locals<E> {
-    pub(super) fn new(mut checker: E, in_order: bool) -> Self {
+impl<'c, E: Embedded> Locals<'c, E> {
+    pub(super) fn new(checker: &'c mut E, in_order: bool, mutant: Option<Mutant>) -> Self {
         let mut nodes = Vec::new();
         let mut numbers = HashMap::new();
         for component in 0..checker.components().count() {
@@ -137,6 +139,7 @@ impl<E: Embedded> Locals<E> {
         Locals {
             checker,
             in_order,
+            mutant,
             nodes,
             numbers,
             labels,

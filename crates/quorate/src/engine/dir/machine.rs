@@ -77,7 +77,7 @@ pub trait Machine {
     fn reaches(operation: &Operation<Self::Step>, agent: usize) -> bool;
 
     /// Might the agent of the first have something else to do instead if the second came first? The operations are of
-    /// different agents, and the first has happened before the second. Of two that can both happen at the same time and
-    /// depend on each other this is true.
+    /// different agents, and the first has happened before the second. Of two that depend on each other this is true if
+    /// both can be possible at the same time, and false if the second is possible only after the first.
     fn races(&mut self, first: &Operation<Self::Step>, second: &Operation<Self::Step>) -> bool;
 }

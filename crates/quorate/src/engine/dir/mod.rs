@@ -10,7 +10,6 @@
 //! Held by: testkit/tests/dir.rs, quorate-zoo/tests/dir.rs.
 
 mod checker;
-mod compose;
 mod events;
 mod global;
 mod handlers;
@@ -22,7 +21,6 @@ mod runs;
 mod trace;
 
 pub use checker::{Embedded, MessageId, Move, Places, PointId};
-pub use compose::{Composed, Together, compose};
 pub use handlers::{Act, Handlers};
 pub use machine::{Guide, Machine, Operation, Ran};
 pub use trace::{Components, Happening, Instance, InterfaceEvent, LocalSkeleton, LocalStep, Trace};
@@ -34,6 +32,7 @@ use meter::Meter;
 
 use super::explore::violated;
 use super::{Order, Search, Watch};
+use crate::property::Property;
 use crate::protocol::Model;
 use crate::reduce::Reductions;
 use crate::verdict::{Coverage, Report, Schedule, ScheduledStep, Stopped, Taken, Verdict};
@@ -56,11 +55,17 @@ struct Cut {
     places: Vec<usize>,
 }
 
+/// A property that does not hold at a cut.
+struct Broken {
+    property: usize,
+    cut: Cut,
+}
+
 /// Why the exploration ends before everything is explored.
 enum Halt {
     Stopped(Stopped),
     Panicking(Box<Panicking>),
-    Broken(Box<Cut>),
+    Broken(Box<Broken>),
 }
 
 /// Why components of a model cannot be explored one by one.
@@ -84,90 +89,159 @@ pub(super) fn refused(model: &Model) -> Option<String> {
     Some(format!("the engine dir {reason}"))
 }
 
-/// Explores a model process by process.
+/// Explores a model component by component.
 ///
 /// # Panics
 ///
 /// If the model is in a world that this engine does not know: see [`Engine::refused`](super::Engine::refused).
 pub fn dir(model: &Model, search: &Search, watch: &mut dyn Watch) -> Report {
-    dir_in_components(model, Components::processes(model), search, watch)
-}
-
-/// Explores a model component by component.
-///
-/// # Panics
-///
-/// As [`dir`].
-pub fn dir_in_components(
-    model: &Model,
-    components: Components,
-    search: &Search,
-    watch: &mut dyn Watch,
-) -> Report {
     if let Some(reason) = refused(model) {
         panic!("{reason}");
     }
+    let components = search.components.clone().unwrap_or_else(|| Components::processes(model));
     let in_order = model.world().channel == Channel::Fifo;
-    let mut global = Global::new(Handlers::new(model, components), in_order, search.tuning.mutant);
-    let mut meter = Meter::new(search, watch);
-    let mut judge = Judge::new(model.properties());
-    let explored = global
-        .explore(&mut meter, &mut |global, skeleton, meter| judge.look_at(global, skeleton, meter))
-        .map(|()| judge.local_traces(&global));
-    global.locals.checker.conclude();
-    let explored = match global.locals.checker.unreliable() {
-        Some(stopped) => Err(Halt::Stopped(stopped)),
-        None => explored,
+    let mut handlers = Handlers::new(model, components);
+    let Composed { found, interfaces, coverage } =
+        compose(&mut handlers, in_order, model.properties(), search, watch);
+    handlers.conclude();
+    let verdict = match (handlers.unreliable(), found) {
+        (Some(stopped), _) | (None, Found::Stopped(stopped)) => Verdict::Unknown(stopped),
+        (None, Found::Nothing) => Verdict::Holds,
+        (None, Found::Broken { ways, .. }) => told(model, search, &handlers, &ways, None),
+        (None, Found::Panic { ways, step, .. }) => told(model, search, &handlers, &ways, step.as_ref()),
     };
-    let (verdict, local_traces) = match explored {
-        Ok(traces) => (Verdict::Holds, Some(traces)),
-        Err(Halt::Stopped(stopped)) => (Verdict::Unknown(stopped), None),
-        Err(Halt::Broken(cut)) => (told(model, search, &mut global, &mut meter, &cut, None), None),
-        Err(Halt::Panicking(panicking)) => {
-            let cut = compose::before(&global, &panicking);
-            (told(model, search, &mut global, &mut meter, &cut, Some(&panicking)), None)
-        }
-    };
-    let handlers = &global.locals.checker;
     let coverage = Coverage {
-        terminal_states: global.skeletons() as u64,
-        depth: u32::try_from(global.longest()).unwrap_or(u32::MAX),
         local_steps: handlers.local_steps,
         handler_calls: handlers.handler_calls,
-        bytes: meter.coverage.bytes + handlers.bytes(),
-        ..meter.coverage
-    };
-    let interfaces = Interfaces {
-        local_traces: local_traces.filter(|_| !judge.endless),
-        global_skeletons: global.skeletons() as u64,
-        global_traces: local_traces.map(|_| judge.runs).filter(|_| !judge.endless),
+        bytes: coverage.bytes + handlers.bytes(),
+        ..coverage
     };
     Report { interfaces: Some(interfaces), ..super::simple_report(model, verdict, coverage) }
 }
 
-/// The verdict for components at these places, and a panic that comes next.
+/// What a way leads to that should not be.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Found<S> {
+    /// Everything is as it should be.
+    Nothing,
+    /// Why not everything was explored.
+    Stopped(Stopped),
+    /// A property does not hold.
+    Broken {
+        /// Which.
+        property: usize,
+        /// What each component does until then.
+        ways: Vec<Vec<S>>,
+    },
+    /// A component panics, or its agents wait for each other for ever.
+    Panic {
+        /// Which component.
+        component: usize,
+        /// What each component does until then.
+        ways: Vec<Vec<S>>,
+        /// The step that panics; none if agents wait.
+        step: Option<S>,
+        /// What is known of why.
+        message: String,
+    },
+}
+
+/// What comes of composing what components do.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Composed<S> {
+    /// What was found.
+    pub found: Found<S>,
+    /// What the components are like to each other.
+    pub interfaces: Interfaces,
+    /// How much was explored.
+    pub coverage: Coverage,
+}
+
+/// Explores components one by one, composes what they do, and asks properties of it. Messages of one sender to one
+/// receiver stay in order, or do not.
+pub fn compose<E: Embedded>(
+    checker: &mut E,
+    in_order: bool,
+    properties: &[Property],
+    search: &Search,
+    watch: &mut dyn Watch,
+) -> Composed<E::Step> {
+    let mut global = Global::new(checker, in_order, search.tuning.mutant);
+    let mut meter = Meter::new(search, watch);
+    let mut judge = Judge::new(properties);
+    let explored = global
+        .explore(&mut meter, &mut |global, skeleton, meter| judge.look_at(global, skeleton, meter))
+        .map(|()| judge.local_traces(&global));
+    let local_traces = explored.as_ref().ok().copied().filter(|_| !judge.endless);
+    let found = match explored {
+        Ok(_) => Found::Nothing,
+        Err(Halt::Stopped(stopped)) => Found::Stopped(stopped),
+        Err(Halt::Broken(broken)) => match ways(&mut global, &mut meter, &broken.cut) {
+            Ok(ways) => Found::Broken { property: broken.property, ways },
+            Err(stopped) => Found::Stopped(stopped),
+        },
+        Err(Halt::Panicking(panicking)) => {
+            let Panicking { skeleton, component, panic } = *panicking;
+            let mut places = vec![0; global.components()];
+            places[component] = panic.place;
+            let (step, message) = global.locals.panics[panic.number].clone();
+            match ways(&mut global, &mut meter, &Cut { skeleton, places }) {
+                Ok(ways) => Found::Panic { component, ways, step, message },
+                Err(stopped) => Found::Stopped(stopped),
+            }
+        }
+    };
+    let global_skeletons = global.skeletons() as u64;
+    let coverage = Coverage {
+        terminal_states: global_skeletons,
+        depth: u32::try_from(global.longest()).unwrap_or(u32::MAX),
+        ..meter.coverage
+    };
+    let global_traces = local_traces.map(|_| judge.runs);
+    Composed { found, interfaces: Interfaces { local_traces, global_skeletons, global_traces }, coverage }
+}
+
+/// The steps of each component that lead to a cut.
+fn ways<E: Embedded>(
+    global: &mut Global<'_, E>,
+    meter: &mut Meter<'_>,
+    cut: &Cut,
+) -> Result<Vec<Vec<E::Step>>, Stopped> {
+    let mut ways = Vec::new();
+    for (component, place) in cut.places.iter().enumerate() {
+        let offers = global.on_offer(&cut.skeleton, component).contents;
+        let standing = global.standing(&cut.skeleton, component, meter).and_then(|standing| {
+            global.locals.table(standing.node, &offers, meter)?;
+            Ok(standing.node)
+        });
+        match standing {
+            Ok(node) => ways.push(global.locals.way_to(node, *place)),
+            Err(Halt::Stopped(stopped)) => return Err(stopped),
+            Err(Halt::Panicking(_) | Halt::Broken(_)) => {
+                panic!("a bug in quorate: a violation is found on the way to another")
+            }
+        }
+    }
+    Ok(ways)
+}
+
+/// The verdict for components that have gone these ways, and a step that panics next.
 fn told(
     model: &Model,
     search: &Search,
-    global: &mut Global<Handlers<'_>>,
-    meter: &mut Meter<'_>,
-    cut: &Cut,
-    panicking: Option<&Panicking>,
+    handlers: &Handlers<'_>,
+    ways: &[Vec<Act>],
+    panicking: Option<&Act>,
 ) -> Verdict {
     let mut sequences: Vec<Vec<LocalStep>> = vec![Vec::new(); model.processes().len()];
-    let ways = match compose::ways_to(global, meter, cut) {
-        Ok(ways) => ways,
-        Err(stopped) => return Verdict::Unknown(stopped),
-    };
-    for act in ways.into_iter().flat_map(|(_, way)| way) {
-        let (process, step) = global.locals.checker.local_step(&act);
+    for act in ways.iter().flatten() {
+        let (process, step) = handlers.local_step(act);
         sequences[process.index()].push(step);
     }
     let trace = Trace::weave(model, &sequences).expect("what components do fits if their skeletons do");
     let mut schedule: Schedule = trace.schedule();
-    let act = panicking.and_then(|panicking| global.locals.panics[panicking.panic.number].0.clone());
-    schedule.extend(act.map(|act| {
-        let (process, step) = global.locals.checker.local_step(&act);
+    schedule.extend(panicking.map(|act| {
+        let (process, step) = handlers.local_step(act);
         let LocalStep { kind, transition, choices, consumed } = step;
         let consumed = consumed.into_iter().map(|envelope| Taken { envelope, nth: 0 }).collect();
         ScheduledStep { process, kind, transition, consumed, choices, sent: Vec::new() }

@@ -1,18 +1,20 @@
 //! All runs of a component that has agents of its own, each up to the order of independent operations.
 //!
-//! From: Abdulla, Aronis, Jonsson and Sagonas, Optimal Dynamic Partial Order Reduction (POPL 2014), source sets with
-//! sleep sets; Flanagan and Godefroid, Dynamic Partial-Order Reduction for Model Checking Software (POPL 2005), for
+//! From: Abdulla, Aronis, Jonsson and Sagonas, Optimal Dynamic Partial Order Reduction (POPL 2014), with wakeup trees
+//! and sleep sets; Flanagan and Godefroid, Dynamic Partial-Order Reduction for Model Checking Software (POPL 2005), for
 //! what waits for a lock; ALGORITHMS 4. A run is repeated with one decision changed, until no decision is left.
 //! Differs: an agent may have several things to do, of which those that need a message come up only when it is there.
 //! So two relations are asked for: whether the order of two operations matters, which says what sleeps and which runs
 //! are equal, and whether the second might give the agent of the first something else to do, which says where a
-//! decision is worth changing. Runs are held to a local skeleton: what others see happens as it says, and an agent that
-//! could do something else that others see may stop there instead.
+//! decision is worth changing. Whether it does shows only when the second has come first: then the agent is asked for
+//! anything that does not sleep. Runs are held to a local skeleton: what others see happens as it says, and an agent
+//! that could do something else that others see may stop there instead.
 //! Invariant: of the runs that are told no two differ only in the order of independent operations.
 //! Held by: testkit/tests/dir.rs (as many runs as an enumerator finds, in groups), the tests of quorate-threads.
 
 use super::checker::MessageId;
 use super::machine::{Guide, Machine, Operation, Ran};
+use crate::engine::Mutant;
 
 /// What others see of an operation.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
@@ -74,6 +76,7 @@ pub(super) struct Held<'k, S> {
     pub(super) skeleton: Vec<Vec<&'k Label>>,
     /// How every run begins: agents and what they do.
     pub(super) begins: &'k [(usize, S)],
+    pub(super) mutant: Option<Mutant>,
 }
 
 /// Tells every run of a machine that is held to a local skeleton and does all that it says; and, run or not, how many
@@ -95,7 +98,9 @@ pub(super) fn for_each_run<M: Machine, H>(
     loop {
         let fresh = search.begin();
         let ran = machine.run(held.component, &held.arrivals, &mut search);
-        search.note_races(machine, fresh);
+        if held.mutant != Some(Mutant::NoRaces) {
+            search.note_races(machine, fresh);
+        }
         let ending = search.ending.take().unwrap_or(Ending::Here { next: Vec::new(), is_maximal: true });
         let run = match ending {
             Ending::Here { next, is_maximal } if search.has_all() => {
@@ -130,14 +135,52 @@ impl<S> Alternative<S> {
     }
 }
 
+/// Something that is to be tried, and what then.
+#[derive(Clone)]
+struct Wake<S> {
+    first: Wanted<S>,
+    then: Vec<Wake<S>>,
+}
+
+#[derive(Clone, PartialEq, Eq)]
+enum Wanted<S> {
+    This(Alternative<S>),
+    /// Whatever an agent can do that does not sleep.
+    AnythingOf(usize),
+}
+
+impl<S: Clone + PartialEq> Wanted<S> {
+    /// What is wanted, as it is now: an operation that comes before another that it depends on may turn out otherwise
+    /// than after it, as one that tries to take a lock.
+    fn among<'p>(&self, possible: &'p [Alternative<S>]) -> Vec<&'p Alternative<S>> {
+        let exactly = possible.iter().filter(|one| matches!(self, Wanted::This(this) if this == *one));
+        let exactly: Vec<&Alternative<S>> = exactly.collect();
+        if exactly.is_empty() {
+            possible.iter().filter(|one| one.agent() == self.agent()).collect()
+        } else {
+            exactly
+        }
+    }
+
+    fn agent(&self) -> usize {
+        match self {
+            Wanted::This(alternative) => alternative.agent(),
+            Wanted::AnythingOf(agent) => *agent,
+        }
+    }
+}
+
 /// A decision.
 struct Level<S> {
+    /// What might happen then.
     possible: Vec<Alternative<S>>,
     taken: Alternative<S>,
+    /// What to do after what is taken now.
+    then: Vec<Wake<S>>,
     /// What leads to no run that is not told elsewhere.
     asleep: Vec<Alternative<S>>,
-    /// Whose alternatives are to be tried.
-    agents: Vec<usize>,
+    /// What is to be tried later.
+    later: Vec<Wake<S>>,
 }
 
 /// How a run ended.
@@ -179,12 +222,18 @@ impl<M: Machine> Runs<'_, M> {
     fn change_a_decision(&mut self) -> bool {
         while let Some(level) = self.levels.last_mut() {
             level.asleep.push(level.taken.clone());
-            let wanted = |one: &&Alternative<M::Step>| {
-                level.agents.contains(&one.agent()) && !level.asleep.contains(*one)
-            };
-            if let Some(next) = level.possible.iter().find(wanted) {
-                level.taken = next.clone();
-                return true;
+            while !level.later.is_empty() {
+                let Wake { first, then } = level.later.remove(0);
+                let instead = first.among(&level.possible);
+                if let Some(next) = instead.iter().find(|one| !level.asleep.contains(one)) {
+                    level.taken = (*next).clone();
+                    let others = instead.iter().filter(|one| **one != *next);
+                    let others =
+                        others.map(|one| Wake { first: Wanted::This((*one).clone()), then: then.clone() });
+                    level.later.splice(0..0, others.collect::<Vec<_>>());
+                    level.then = then;
+                    return true;
+                }
             }
             self.levels.pop();
         }
@@ -257,17 +306,22 @@ impl<M: Machine> Runs<'_, M> {
         (may, deviating.into_iter().map(|(_, label)| label).collect())
     }
 
-    /// What sleeps after a decision.
-    fn asleep_after(&self, level: &Level<M::Step>) -> Vec<Alternative<M::Step>> {
-        let sleeps = |one: &&Alternative<M::Step>| match (&level.taken, *one) {
-            (taken, one) if taken.agent() == one.agent() => false,
-            (Alternative::Stop(_), _) => true,
-            (Alternative::Do(taken), Alternative::Do(one)) => {
-                !M::depends(one, taken) && !M::depends(taken, one)
+    /// Are two alternatives, both possible at the same time, none of the other's business?
+    fn are_apart(one: &Alternative<M::Step>, other: &Alternative<M::Step>) -> bool {
+        match (one, other) {
+            (one, other) if one.agent() == other.agent() => false,
+            (Alternative::Stop(_), Alternative::Stop(_)) => true,
+            (Alternative::Do(one), Alternative::Do(other)) => {
+                !M::depends(one, other) && !M::depends(other, one)
             }
-            (Alternative::Do(taken), Alternative::Stop(one)) => !M::reaches(taken, one.agent),
-        };
-        level.asleep.iter().filter(sleeps).cloned().collect()
+            (Alternative::Do(done), Alternative::Stop(stops))
+            | (Alternative::Stop(stops), Alternative::Do(done)) => !M::reaches(done, stops.agent),
+        }
+    }
+
+    /// What sleeps after a decision.
+    fn asleep_after(level: &Level<M::Step>) -> Vec<Alternative<M::Step>> {
+        level.asleep.iter().filter(|one| Self::are_apart(one, &level.taken)).cloned().collect()
     }
 
     /// Finds the decisions that are worth changing, by the operations of a run that are not the same as in the last.
@@ -314,22 +368,55 @@ impl<M: Machine> Runs<'_, M> {
         let first = self.at_level(level);
         let from = self.done[begun..].partition_point(|done| done.level <= level) + begun;
         let apart = |place: &usize| first.is_none_or(|first| !self.done[*place].follows(&self.done[first]));
-        let mut before: Vec<usize> = (from..at).filter(apart).collect();
-        before.push(at);
-        let is_first = |place: &&usize| {
-            before.iter().all(|other| other >= *place || !self.done[**place].follows(&self.done[*other]))
-        };
-        let agents: Vec<usize> =
-            before.iter().filter(is_first).map(|place| self.done[*place].operation.agent).collect();
-        let Level { possible, agents: tried, .. } = &mut self.levels[level];
-        if agents.iter().any(|agent| tried.contains(agent)) {
+        let before = (from..at).filter(apart).chain([at]);
+        let mut way: Vec<Wanted<M::Step>> =
+            before.map(|place| Wanted::This(Alternative::Do(self.done[place].operation.clone()))).collect();
+        let decided = self.levels[level].taken.operation();
+        if first.is_none() || !M::depends(decided, &self.done[at].operation) {
+            way.push(Wanted::AnythingOf(decided.agent));
+        }
+        let Level { taken, asleep, later, .. } = &mut self.levels[level];
+        if asleep.iter().chain([&*taken]).any(|one| Self::begins(one, &way).is_some()) {
             return;
         }
-        let there = |agent: &&usize| possible.iter().any(|one| one.agent() == **agent);
-        match agents.iter().find(there) {
-            Some(agent) => tried.push(*agent),
-            None => tried.extend(possible.iter().map(Alternative::agent)),
+        Self::insert(later, way);
+    }
+
+    /// Can a way begin with something, whether it is part of it or not? What is left of the way then.
+    fn begins(one: &Alternative<M::Step>, way: &[Wanted<M::Step>]) -> Option<Vec<Wanted<M::Step>>> {
+        let mut left = way.to_vec();
+        for (at, wanted) in way.iter().enumerate() {
+            match wanted {
+                Wanted::This(this) if this == one => {
+                    left.remove(at);
+                    return Some(left);
+                }
+                Wanted::This(this) if Self::are_apart(this, one) => {}
+                Wanted::AnythingOf(agent) if *agent != one.agent() => {}
+                _ => return None,
+            }
         }
+        Some(left)
+    }
+
+    /// Adds a way to what is to be tried, unless that begins like it already.
+    fn insert(wakes: &mut Vec<Wake<M::Step>>, way: Vec<Wanted<M::Step>>) {
+        for wake in wakes.iter_mut() {
+            let Wanted::This(first) = &wake.first else {
+                if way.first() == Some(&wake.first) {
+                    return;
+                }
+                continue;
+            };
+            if let Some(left) = Self::begins(first, &way) {
+                if !wake.then.is_empty() {
+                    Self::insert(&mut wake.then, left);
+                }
+                return;
+            }
+        }
+        let chain = way.into_iter().rev().fold(Vec::new(), |then, first| vec![Wake { first, then }]);
+        wakes.extend(chain);
     }
 
     /// Decides what comes next, for the first time.
@@ -341,12 +428,35 @@ impl<M: Machine> Runs<'_, M> {
             self.ending = Some(Ending::Here { next, is_maximal });
             return false;
         }
-        let asleep = self.levels.last().map_or(Vec::new(), |level| self.asleep_after(level));
-        let Some(taken) = may.iter().find(|one| !asleep.contains(*one)).cloned() else {
-            self.ending = Some(Ending::Asleep);
-            return false;
+        let (asleep, wakes) = match self.levels.last_mut() {
+            Some(level) => (Self::asleep_after(level), std::mem::take(&mut level.then)),
+            None => (Vec::new(), Vec::new()),
         };
-        self.levels.push(Level { agents: vec![taken.agent()], possible: may, taken, asleep });
+        let awake: Vec<&Alternative<M::Step>> = may.iter().filter(|one| !asleep.contains(one)).collect();
+        // First what is asked for, then whatever else the same agents could do instead.
+        let mut later: Vec<Wake<M::Step>> = Vec::new();
+        for Wake { first, then } in wakes {
+            let found = first.among(&may).into_iter().filter(|one| awake.contains(one));
+            later.extend(found.map(|one| Wake { first: Wanted::This(one.clone()), then: then.clone() }));
+        }
+        if later.is_empty() {
+            // Also if whoever was to have something else to do has nothing after all: what sleeps from now on must
+            // have been tried.
+            let Some(any) = awake.first() else {
+                self.ending = Some(Ending::Asleep);
+                return false;
+            };
+            later.push(Wake { first: Wanted::This((*any).clone()), then: Vec::new() });
+        }
+        for one in &awake {
+            let same = later.iter().any(|wake| wake.first == Wanted::This((**one).clone()));
+            if !same && later.iter().any(|wake| wake.first.agent() == one.agent()) {
+                later.push(Wake { first: Wanted::This((*one).clone()), then: Vec::new() });
+            }
+        }
+        let Wake { first, then } = later.remove(0);
+        let Wanted::This(taken) = first else { unreachable!("everything that is asked for is there") };
+        self.levels.push(Level { possible: may, taken, then, asleep, later });
         true
     }
 }

@@ -182,6 +182,9 @@ impl Machine for Handlers<'_> {
     }
 
     fn races(&mut self, first: &Operation<Act>, second: &Operation<Act>) -> bool {
+        if Self::depends(first, second) {
+            return false;
+        }
         let Act { process, local, .. } = first.step;
         let sent = second.step.inside.iter().filter(|(receiver, _)| *receiver == first.agent);
         let mut sent = sent.map(|(_, message)| (process, local, *message));

@@ -39,7 +39,7 @@ struct Enumerated<'n, S> {
     panics: Vec<(usize, Option<S>, String)>,
 }
 
-impl<E: Embedded> Locals<E> {
+impl<E: Embedded> Locals<'_, E> {
     /// What a component can do whose runs are enumerated.
     pub(super) fn enumerate(
         &mut self,
@@ -54,10 +54,10 @@ impl<E: Embedded> Locals<E> {
         let mut arrivals: Vec<MessageId> = received.copied().collect();
         arrivals.extend(offers);
         self.normalise(&mut arrivals);
-        let Locals { checker, nodes, labels, places, steps, table_bytes, .. } = self;
+        let Locals { checker, nodes, labels, places, steps, table_bytes, mutant, .. } = self;
         let seen = |of_one: &Vec<LabelId>| of_one.iter().map(|label| &labels[*label as usize]).collect();
         let skeleton = skeleton.iter().map(seen).collect();
-        let held = Held { component, arrivals, skeleton, begins: &begins };
+        let held = Held { component, arrivals, skeleton, begins: &begins, mutant: *mutant };
         let mut found = Enumerated {
             node: &mut nodes[node],
             begun: begins.len(),
@@ -69,7 +69,7 @@ impl<E: Embedded> Locals<E> {
             last: Vec::new(),
             panics: Vec::new(),
         };
-        for_each_run(checker, &held, &mut |_, operations, run| {
+        for_each_run(*checker, &held, &mut |_, operations, run| {
             *steps += operations as u64;
             if let Some(run) = run {
                 found.note(run);
