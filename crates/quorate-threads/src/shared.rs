@@ -66,6 +66,8 @@ struct Channel {
     put: usize,
     taken: usize,
     senders: usize,
+    /// Who has given up a sender.
+    hung_up: Vec<Agent>,
 }
 
 /// A message that arrives from another component.
@@ -174,14 +176,14 @@ impl Shared {
     }
 
     fn what_comes_out(&self, channel: Object, need: Need) -> Vec<Happens> {
-        let Channel { put, taken, senders } =
-            self.channel(&channel).unwrap_or(&Channel { put: 0, taken: 0, senders: 0 });
+        let unknown = Channel::default();
+        let Channel { put, taken, senders, hung_up } = self.channel(&channel).unwrap_or(&unknown);
         let act = if taken < put {
             Act::Take(channel, need)
         } else if *senders == 0 || self.hangs_up {
             Act::HungUp(channel, need)
         } else if need == Need::Tries {
-            Act::Empty(channel, *senders)
+            Act::Empty(channel, hung_up.clone())
         } else {
             return Vec::new();
         };
@@ -235,7 +237,12 @@ impl Shared {
             }
             Act::Put(channel) => self.channels.entry(*channel).or_default().put += 1,
             Act::Take(channel, _) => self.channels.entry(*channel).or_default().taken += 1,
-            Act::HangUp(channel) => self.channels.entry(*channel).or_default().senders -= 1,
+            Act::HangUp(channel) => {
+                let channel = self.channels.entry(*channel).or_default();
+                channel.senders -= 1;
+                channel.hung_up.push(agent);
+                channel.hung_up.sort_unstable();
+            }
             Act::Update(object) => *self.updates.entry(*object).or_default() += 1,
             Act::Send(_) | Act::Nothing => self.sent_and_received += 1,
             Act::Receive(message) => {

@@ -76,8 +76,8 @@ pub enum Act {
     Put(Object),
     /// It takes something out of a channel.
     Take(Object, Need),
-    /// It looks into a channel and finds nothing, but so many senders.
-    Empty(Object, usize),
+    /// It looks into a channel and finds nothing. These have given up senders before, and others have not.
+    Empty(Object, Vec<Agent>),
     /// It gives up a sender of a channel.
     HangUp(Object),
     /// It sees that nothing will ever come out of a channel again.

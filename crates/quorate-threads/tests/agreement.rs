@@ -89,7 +89,8 @@ type Sights = Arc<std::sync::Mutex<BTreeSet<Vec<Option<u64>>>>>;
 fn system(programs: &[Program]) -> (Threaded<u8, u64>, Sights) {
     let sights = Sights::default();
     let mut system = Threaded::new();
-    for program in programs.iter().cloned() {
+    for program in programs {
+        let program = program.clone();
         system = system.component("", move |net: Net<u8, u64>| component(&program, &net));
     }
     let noted = Arc::clone(&sights);

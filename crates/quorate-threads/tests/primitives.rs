@@ -197,7 +197,9 @@ fn one_of_those_that_wait_is_woken_whoever_it_is() {
         // Starts when both wait.
         if *shared.0.lock().unwrap() == 2 {
             shared.1.notify_one();
-            threads.into_iter().for_each(|thread| thread.join().unwrap());
+            for thread in threads {
+                thread.join().unwrap();
+            }
             net.expose(first.load(SeqCst) as u64);
         }
     });
