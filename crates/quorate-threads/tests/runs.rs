@@ -3,6 +3,8 @@
 
 mod support;
 
+use std::collections::BTreeSet;
+
 use quorate_threads::sync::atomic::{AtomicUsize, Ordering::SeqCst};
 use quorate_threads::sync::{Arc, Mutex, RwLock, mpsc};
 use quorate_threads::{Net, Outcome, Threaded, thread};
@@ -172,11 +174,11 @@ fn program(threads: Vec<Vec<Op>>) -> Program {
                         Op::Expose => net.expose(seen),
                     }
                 }
+                seen
             }));
         }
-        for handle in handles {
-            handle.join().expect("no one panics");
-        }
+        let seen = handles.into_iter().map(|handle| handle.join().expect("no one panics"));
+        net.expose(seen.fold(1, |all, seen| 100 * all + seen));
     })
 }
 
@@ -190,15 +192,27 @@ impl Chance {
     }
 }
 
-/// Compares a program's runs with those of the simplest enumerator.
+/// Compares a program's runs, and what is seen in them, with those of the simplest enumerator.
 fn compare(threads: &[Vec<Op>]) {
     let program = program(threads.to_vec());
-    let all = everything(&mut system(&program).machine(), 0, &[]);
+    let mut machine = system(&program).machine();
+    let all = everything(&mut machine, 0, &[]);
     assert!(all.stuck.is_empty() && all.panics.is_empty(), "{threads:?}: {:?}", all.panics);
-    let outcome = checked(&program);
+    let mut expected: BTreeSet<Option<u64>> =
+        all.traces.values().flatten().map(|shown| machine.observation(*shown)).collect();
+    expected.insert(None);
+    let sights: Arc<std::sync::Mutex<BTreeSet<Option<u64>>>> = Arc::default();
+    let noted = Arc::clone(&sights);
+    let system = system(&program).invariant("seen", move |seen| {
+        noted.lock().expect("no one panics").insert(seen[0]);
+        true
+    });
+    let outcome = system.check();
+    outcome.assert_holds();
     let traces = all.traces.len() as u128;
     assert_eq!(outcome.interfaces.local_traces, Some(traces), "{threads:?} has {} runs", all.runs);
     assert!(u128::from(outcome.runs) <= 2 * traces + 2, "{} runs for {traces} traces", outcome.runs);
+    assert_eq!(*sights.lock().expect("no one panics"), expected, "{threads:?}");
 }
 
 #[test]

@@ -1,7 +1,7 @@
 //! The simplest enumerator of runs: every choice at every moment, one run after the other; and what they are if the
 //! order of independent operations is forgotten.
 
-use std::collections::{BTreeMap, BTreeSet, HashSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use quorate::engine::dir::{Guide, Machine, MessageId, Operation, Ran};
 use quorate_threads::{Processes, Step};
@@ -68,7 +68,8 @@ fn trace(operations: &[Operation<Step>]) -> Trace {
 #[derive(Default)]
 pub(crate) struct Everything {
     pub(crate) runs: usize,
-    pub(crate) traces: HashSet<Trace>,
+    /// The traces, each with what was exposed in it, one after the other, by number.
+    pub(crate) traces: HashMap<Trace, Vec<usize>>,
     /// What was exposed last, by number.
     pub(crate) observed: BTreeSet<usize>,
     /// What was sent, one after the other.
@@ -88,7 +89,9 @@ pub(crate) fn everything<M: Machine<Step = Step>>(
     loop {
         let ran = machine.run(component, arrivals, &mut tree);
         all.runs += 1;
-        all.traces.insert(trace(&tree.operations));
+        // Independent operations can be exchanged: then the same is seen.
+        let shown = all.traces.entry(trace(&tree.operations)).or_insert_with(|| tree.observed.clone());
+        assert_eq!(*shown, tree.observed, "in another order of {:?}", tree.operations);
         all.observed.insert(tree.observed.last().copied().unwrap_or(0));
         all.sent.insert(tree.operations.iter().flat_map(|operation| operation.sent.clone()).collect());
         match ran {
