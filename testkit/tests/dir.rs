@@ -290,7 +290,8 @@ fn philosophers_in_two_components_have_as_many_runs() {
         let together = |seats: std::ops::Range<usize>| [&sitting[seats.clone()], &forks[seats]].concat();
         let groups = [together(0..half), together(half..philosophers)];
         let components = Components::groups(&model, &groups).expect("all are there");
-        let report = dir_in_components(&model, components, &Search::default(), &mut ());
+        let search = Search { components: Some(components), ..Search::default() };
+        let report = dir(&model, &search, &mut ());
         report.assert_holds();
         let counted = report.interfaces.unwrap().global_traces.map(Runs::Count);
         assert_eq!(counted, Some(maximal_runs::count(&model, 2_000_000)), "{philosophers} philosophers");
