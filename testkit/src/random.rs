@@ -3,7 +3,7 @@
 //! Two families: in one, every run ends because each step takes a process to a later place; in the other
 //! processes go round in circles, and only the number of messages is bounded. Both have internal steps,
 //! single messages, quorums of every kind, choices, messages sent twice, planted panics, and properties
-//! of which some hold and some do not. What a protocol does is in the tables that `machine.rs` runs. Those
+//! of which some hold and some do not; and about every third state is marked as a stepping stone. What a protocol does is in the tables that `machine.rs` runs. Those
 //! for worlds in which more can happen have fewer processes, and more to go wrong.
 //!
 //! Invariant: a seed yields the same protocol everywhere and always; there is no other source of chance.
@@ -142,6 +142,10 @@ impl RandomProtocol {
         for property in &self.properties {
             system = system.property(property.property());
         }
+        let seed = self.seed;
+        let marked =
+            move |seen: &[u32]| seen.iter().fold(seed, |mark, one| mark * 5 % 97 + u64::from(*one)) % 3 == 0;
+        system = system.stepping_stone("marked", observing(0..self.roles.len(), Sees::Both), marked);
         for (at, monitor) in self.monitors.iter().enumerate() {
             system = system.monitor(&format!("history {at}"), monitor.clone());
         }
@@ -164,16 +168,21 @@ impl RandomRole {
 impl RandomProperty {
     fn property(&self) -> Property {
         let (sees, demands) = (self.sees, self.demands);
-        let observation = self.roles.iter().fold(None, |so_far, role| {
-            Some(match role {
-                0 => see::<0>(so_far, sees),
-                1 => see::<1>(so_far, sees),
-                _ => see::<2>(so_far, sees),
-            })
-        });
-        let observation = observation.expect("a property looks at some role");
+        let observation = observing(self.roles.iter().copied(), sees);
         Property::new(self.name.clone(), self.moment, observation, move |observed| demands.hold(observed))
     }
+}
+
+/// What is seen of some roles.
+fn observing(roles: impl Iterator<Item = usize>, sees: Sees) -> Observation<u32> {
+    let observation = roles.fold(None, |so_far, role| {
+        Some(match role {
+            0 => see::<0>(so_far, sees),
+            1 => see::<1>(so_far, sees),
+            _ => see::<2>(so_far, sees),
+        })
+    });
+    observation.expect("a property looks at some role")
 }
 
 fn see<const ROLE: usize>(so_far: Option<Observation<u32>>, sees: Sees) -> Observation<u32> {

@@ -251,9 +251,14 @@ fn system(arguments: &Arguments) -> System<Msg> {
             _ => Bug::FirstValue,
         }),
     };
-    System::new().role(NODES, setting.nodes, |index| Node::new(index, setting)).invariant(
-        "agreement",
-        observe(|n: &Node| n.passed.clone()),
-        |passed| passed.iter().flatten().collect::<BTreeSet<_>>().len() <= 1,
-    )
+    System::new()
+        .role(NODES, setting.nodes, |index| Node::new(index, setting))
+        .invariant("agreement", observe(|n: &Node| n.passed.clone()), |passed| {
+            passed.iter().flatten().collect::<BTreeSet<_>>().len() <= 1
+        })
+        .stepping_stone(
+            "nodes have accepted different decrees",
+            observe(|n: &Node| n.accepted.map(|accepted| accepted.decree)),
+            |accepted| accepted.iter().flatten().collect::<BTreeSet<_>>().len() > 1,
+        )
 }

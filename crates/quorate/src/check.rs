@@ -2,7 +2,7 @@
 
 use std::time::{Duration, Instant};
 
-use crate::engine::{self, Engine, Order, Search, Visited, Watch};
+use crate::engine::{self, Engine, Order, Search, SteppingStones, Visited, Watch};
 use crate::protocol::{Message, Model, System, SystemError};
 use crate::reduce::{Reduction, Reductions};
 use crate::verdict::{Coverage, Report, Stopped, Violation};
@@ -95,6 +95,14 @@ impl Check {
     /// Gives up when the search takes this many bytes.
     pub fn bytes_max(mut self, bytes: u64) -> Self {
         self.search.bytes_max = Some(bytes);
+        self
+    }
+
+    /// Searches in stages: of the [interesting](System::stepping_stone) states that a stage reaches keeps so many, and
+    /// starts the next one from each of them. What comes of it is a violation or nothing, unless the first stage is
+    /// complete.
+    pub fn stepping_stones(mut self, how: SteppingStones) -> Self {
+        self.search.stones = Some(how);
         self
     }
 

@@ -100,6 +100,7 @@ pub(crate) fn explore_and_read<T>(
         missed_probability,
         local: None,
         interfaces: None,
+        stages: None,
     };
     (report, read(&kernel))
 }

@@ -9,6 +9,7 @@ mod frontier;
 mod local;
 pub mod published;
 mod round;
+mod stones;
 mod visited;
 
 pub use explore::explore;
@@ -17,6 +18,7 @@ pub(crate) use explore::explore_and_read;
 pub use local::closure_of;
 pub use local::local;
 pub(crate) use local::read_closure;
+pub use stones::{SteppingStones, Stone};
 
 use std::sync::Arc;
 
@@ -78,9 +80,6 @@ impl Engine {
         match self {
             Engine::Explore | Engine::Local | Engine::BoundedDepth => None,
             Engine::PlainDepth | Engine::LmcGeneral | Engine::LmcOptimised => published::refused(model),
-            Engine::Dir if model.start().is_some() => Some(
-                "--engine dir starts at the beginning only: --from goes with the other engines".to_string(),
-            ),
             Engine::Dir => dir::refused(model),
         }
     }
@@ -94,6 +93,9 @@ impl Engine {
 
 /// Searches a model with the engine that is asked for.
 pub fn search(model: &Model, search: &Search, watch: &mut dyn Watch) -> Report {
+    if let Some(how) = search.stones {
+        return stones::in_stages(model, search, how, watch);
+    }
     match search.engine {
         Engine::Explore => explore(model, search, watch),
         Engine::Local => local(model, search, watch),
@@ -121,6 +123,7 @@ fn simple_report(model: &Model, verdict: Verdict, coverage: Coverage) -> Report 
         missed_probability: None,
         local: None,
         interfaces: None,
+        stages: None,
     }
 }
 
@@ -180,6 +183,8 @@ pub struct Search {
     pub components: Option<Components>,
     /// For the published algorithm of local model checking: how far it goes.
     pub stage: published::Stage,
+    /// In stages, from stepping stones.
+    pub stones: Option<SteppingStones>,
     /// The local states in which the processes stay; whatever else they could do is left out.
     #[doc(hidden)]
     pub within: Option<Arc<Within>>,
@@ -239,6 +244,8 @@ pub enum Mutant {
     NoPrefixes,
     /// Component by component: in a group, nothing that comes late can come earlier.
     NoRaces,
+    /// In stages: a violation is told from its last stone on.
+    NoFirstPart,
 }
 
 /// Which processes sleep in a state that was found by a step of another.
@@ -290,6 +297,7 @@ impl Default for Search {
             local_events_max: None,
             components: None,
             stage: published::Stage::default(),
+            stones: None,
             within: None,
             look_back: false,
             tuning: Tuning::default(),
@@ -301,6 +309,12 @@ impl Default for Search {
 pub trait Watch {
     /// Called between rounds. A reason stops the search, which then answers `Unknown`.
     fn round(&mut self, coverage: &Coverage) -> Option<Stopped>;
+
+    /// A search in stages begins with another part: what limits a part begins anew.
+    fn stage(&mut self) {}
+
+    /// A search in stages has found a stone.
+    fn stone(&mut self, _: Stone<'_>) {}
 }
 
 /// Lets a search run.

@@ -5,7 +5,7 @@ use clap::builder::{PossibleValue, PossibleValuesParser};
 use clap::{Arg, ArgAction, Command, value_parser};
 
 use super::failure::Failure;
-use super::{components, reductions, units, world};
+use super::{components, reductions, stones, units, world};
 use crate::engine::Engine;
 use crate::engine::published::Stage;
 use crate::protocol::{Domain, Parameter, Protocol};
@@ -222,7 +222,8 @@ fn search_options() -> Vec<Arg> {
             .help("Count the vectors of local states as well, whatever waits in channels and who has crashed"),
     ];
     let args = args.into_iter().map(named).chain(reductions::options());
-    args.map(|arg| arg.help_heading("Search")).chain(local_options()).chain(components::options()).collect()
+    let args = args.map(|arg| arg.help_heading("Search"));
+    args.chain(local_options()).chain(components::options()).chain(stones::options()).collect()
 }
 
 /// How `--engine local` goes about it, and what it has in common with others.

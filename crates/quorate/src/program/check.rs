@@ -10,7 +10,7 @@ use super::json::{Answer, Story};
 use super::output::{self, AnswerFile};
 use super::progress::{Limits, Progress, heed_interrupts};
 use super::units::grouped;
-use super::{components, memory, reductions, snapshot, text, world};
+use super::{components, memory, reductions, snapshot, stones, text, world};
 use crate::engine::published::Stage;
 use crate::engine::{self, Classes, Engine, Order, Search, Visited};
 use crate::protocol::{Arguments, Model, Protocol};
@@ -122,7 +122,8 @@ impl<'p> Job<'p> {
         if search.engine != Engine::Local && search.local_events_max.is_some() {
             return Err(Failure::Usage("--local-events goes with --engine local only".to_string()));
         }
-        let limits = limits(&search, matches);
+        search.stones = stones::asked(protocol, &model, search.engine, matches)?;
+        let limits = Limits { stage_time_max: stones::stage_time(matches), ..limits(&search, matches) };
         Ok(Job { protocol, arguments, model, search, refused, limits })
     }
 
@@ -224,6 +225,7 @@ pub(super) fn limits(search: &Search, matches: &ArgMatches) -> Limits {
         states_max: search.states_max,
         time_max: matches.get_one::<Duration>("time-max").copied(),
         memory_max: search.bytes_max,
+        stage_time_max: None,
         quiet: matches.get_flag("quiet"),
     }
 }

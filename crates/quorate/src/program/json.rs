@@ -11,6 +11,7 @@ use serde::{Deserialize, Serialize};
 
 use super::memory;
 use super::reductions::{self, SwitchedOff};
+use super::stones;
 use super::text;
 use super::world::{self, WorldStory};
 use crate::engine::dir::Interfaces;
@@ -19,7 +20,9 @@ use crate::protocol::{
     Argument, Arguments, Choice, Domain, Model, PROCESSES_MAX, Parameter, ProcessId, Protocol, Value,
 };
 use crate::reduce::Refused;
-use crate::verdict::{Broken, Consumed, LocalCoverage, Origin, Report, Sent, Trace, TraceStep, Verdict};
+use crate::verdict::{
+    Broken, Consumed, LocalCoverage, Origin, Report, Sent, Stages, Trace, TraceStep, Verdict,
+};
 use crate::world::StepKind;
 
 /// The version of the format of answers and traces.
@@ -291,6 +294,21 @@ impl InterfaceFigures {
     }
 }
 
+/// What a search in stages came to.
+#[derive(Serialize)]
+struct StageFigures {
+    stages: u32,
+    stones: u64,
+    /// Over how many stones the violation was found; nothing if there is none.
+    stones_passed: Option<u32>,
+}
+
+impl StageFigures {
+    fn of(Stages { stages, stones, passed }: Stages) -> Self {
+        StageFigures { stages, stones, stones_passed: passed }
+    }
+}
+
 /// The answer of `check --json`.
 #[derive(Serialize)]
 pub(super) struct Answer {
@@ -312,6 +330,9 @@ pub(super) struct Answer {
     handler_calls: u64,
     #[serde(flatten)]
     interfaces: Option<InterfaceFigures>,
+    /// If it was searched in stages.
+    #[serde(flatten)]
+    stages: Option<StageFigures>,
     /// By fingerprint only.
     missed_probability: Option<f64>,
     /// After how many steps of the trace the search began, if it began in a snapshot.
@@ -408,6 +429,7 @@ impl Answer {
             local_steps: coverage.local_steps,
             handler_calls: coverage.handler_calls,
             interfaces: report.interfaces.map(InterfaceFigures::of),
+            stages: report.stages.map(StageFigures::of),
             missed_probability: report.missed_probability,
             from_step,
             closure: report.local.as_ref().and_then(|local| local.closure).map(ClosureFigures::from),
@@ -483,6 +505,7 @@ pub(super) struct ListedProtocol {
     reference: Option<&'static str>,
     parameters: Vec<ListedParameter>,
     bugs: Vec<ListedBug>,
+    stepping_stones: Vec<String>,
 }
 
 impl ListedProtocol {
@@ -493,6 +516,7 @@ impl ListedProtocol {
             reference: Some(protocol.reference_text()).filter(|text| !text.is_empty()),
             parameters: protocol.parameters().iter().map(ListedParameter::of).collect(),
             bugs: protocol.bugs().iter().map(|bug| ListedBug { name: bug.name, about: bug.about }).collect(),
+            stepping_stones: stones::names(protocol),
         }
     }
 }

@@ -7,7 +7,7 @@ use owo_colors::OwoColorize as _;
 
 use super::failure::Failure;
 use super::json::{FORMAT, List, ListedProtocol};
-use super::output;
+use super::{output, stones};
 use crate::protocol::{Domain, Parameter, Protocol};
 
 /// Prints the protocols, or the one that the matches of the subcommand name.
@@ -48,6 +48,9 @@ fn entry(program: &str, protocol: &Protocol, detailed: bool) -> String {
         _ = writeln!(page, "  {}  {value:<values$}  {}", name.cyan(), about.dimmed());
     }
     if detailed {
+        for name in stones::names(protocol) {
+            _ = writeln!(page, "  stepping stone: {name}");
+        }
         _ = writeln!(page, "\n  {program} check {} --help", protocol.name());
     }
     page

@@ -19,6 +19,7 @@ mod progress;
 mod reductions;
 mod replay;
 mod snapshot;
+mod stones;
 pub mod tables;
 mod text;
 mod units;

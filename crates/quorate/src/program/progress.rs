@@ -9,7 +9,7 @@ use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
 use super::memory;
 use super::units::{bytes, grouped, rate};
-use crate::engine::Watch;
+use crate::engine::{Stone, Watch};
 use crate::verdict::{Coverage, Stopped};
 
 /// How often the memory of the whole program is looked up.
@@ -44,6 +44,8 @@ pub(super) struct Limits {
     pub(super) states_max: Option<u64>,
     pub(super) time_max: Option<Duration>,
     pub(super) memory_max: Option<u64>,
+    /// For each part of a search in stages.
+    pub(super) stage_time_max: Option<Duration>,
     pub(super) quiet: bool,
 }
 
@@ -58,6 +60,7 @@ enum Display {
 pub(super) struct Progress {
     limits: Limits,
     start: Instant,
+    stage_start: Instant,
     memory_due: Instant,
     display: Display,
     /// When progress is next shown; never if it is not.
@@ -73,7 +76,7 @@ impl Progress {
             (false, false) => (Display::Lines, Some(LINE_AFTER)),
         };
         let display_due = display_after.map(|after| start + after);
-        Progress { limits, start, memory_due: start, display, display_due }
+        Progress { limits, start, stage_start: start, memory_due: start, display, display_due }
     }
 
     /// How long the search has taken.
@@ -87,6 +90,11 @@ impl Progress {
         }
         if let Some(time_max) = self.limits.time_max
             && now - self.start >= time_max
+        {
+            return Some(Stopped::Time(time_max.as_secs()));
+        }
+        if let Some(time_max) = self.limits.stage_time_max
+            && now - self.stage_start >= time_max
         {
             return Some(Stopped::Time(time_max.as_secs()));
         }
@@ -130,6 +138,20 @@ impl Watch for Progress {
         }
         self.exhausted(now)
     }
+
+    fn stage(&mut self) {
+        self.stage_start = Instant::now();
+    }
+
+    fn stone(&mut self, stone: Stone<'_>) {
+        let Stone { stage, number, steps, interesting } = stone;
+        let line = format!("stage {stage}: stepping stone {number}, after {steps} steps: {interesting}");
+        match &self.display {
+            Display::None => {}
+            Display::Bar(Some(bar)) => bar.println(line),
+            Display::Bar(None) | Display::Lines => _ = writeln!(io::stderr().lock(), "{line}"),
+        }
+    }
 }
 
 impl Drop for Progress {
@@ -168,7 +190,7 @@ mod tests {
     use super::*;
 
     fn watch(time_max: Option<Duration>, memory_max: Option<u64>) -> Progress {
-        Progress::new(Limits { states_max: None, time_max, memory_max, quiet: true })
+        Progress::new(Limits { states_max: None, time_max, memory_max, stage_time_max: None, quiet: true })
     }
 
     #[test]

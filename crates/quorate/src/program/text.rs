@@ -14,7 +14,9 @@ use crate::engine::ClosureSize;
 use crate::engine::dir::Interfaces;
 use crate::protocol::{Argument, Arguments, Model, Protocol};
 use crate::reduce::Reduction;
-use crate::verdict::{Broken, Coverage, Diagram, LocalCoverage, Paint, Report, Stopped, Trace, Verdict};
+use crate::verdict::{
+    Broken, Coverage, Diagram, LocalCoverage, Paint, Report, Stages, Stopped, Trace, Verdict,
+};
 
 /// Why a search stopped, with its numbers set for people.
 pub(super) fn stopped(stopped: &Stopped) -> String {
@@ -110,8 +112,11 @@ const STATES_TELLING: u64 = 100_000;
 /// Wide enough for most times and sizes, so that what a machine takes does not move what is the same everywhere.
 const VALUE_WIDTH: usize = 8;
 
+/// A figure: its name, its value, and what there is to say about it.
+type Row = (&'static str, String, String);
+
 /// What was found out from local states alone.
-fn local_rows(local: &LocalCoverage) -> Vec<(&'static str, String, String)> {
+fn local_rows(local: &LocalCoverage) -> Vec<Row> {
     let mut rows = Vec::new();
     if let Some(ClosureSize { local_states, messages, steps }) = local.closure {
         let closely = ["", ", followed roughly", ", followed exactly"][usize::from(local.precision.min(2))];
@@ -157,7 +162,9 @@ fn figures(model: &Model, report: &Report, off: &[SwitchedOff], spent: Duration)
     let of_states = [reduced(report), frontier].into_iter().filter(|note| !note.is_empty());
     let of_states = of_states.collect::<Vec<_>>().join("; ");
     if let Some(interfaces) = &report.interfaces {
-        return interface_figures(coverage, interfaces, spent, peak);
+        let mut rows = interface_rows(coverage, interfaces, spent, peak);
+        rows.extend(report.stages.iter().flat_map(stage_rows));
+        return block(&rows);
     }
     let mut rows = vec![
         ("states", grouped(coverage.states), of_states),
@@ -174,6 +181,7 @@ fn figures(model: &Model, report: &Report, off: &[SwitchedOff], spent: Duration)
         rows.insert(at, ("system states", grouped(states), "vectors of local states".to_string()));
     }
     rows.extend(report.local.iter().flat_map(local_rows));
+    rows.extend(report.stages.iter().flat_map(stage_rows));
     if let Some(missed) = report.missed_probability {
         let note = if missed > 0.0 { "probability, at most" } else { "probability: all states fit exactly" };
         rows.push(("state missed", format!("{missed:.1e}"), note.to_string()));
@@ -187,8 +195,19 @@ fn figures(model: &Model, report: &Report, off: &[SwitchedOff], spent: Duration)
     block(&rows)
 }
 
+/// What a search in stages came to.
+fn stage_rows(Stages { stages, stones, passed }: &Stages) -> [Row; 2] {
+    let over = match passed {
+        None => String::new(),
+        Some(0) => "the violation was found without any".to_string(),
+        Some(1) => "the violation was found from one of them".to_string(),
+        Some(passed) => format!("the violation was found over {passed} of them"),
+    };
+    [("stages", grouped(*stages), String::new()), ("stepping stones", grouped(*stones), over)]
+}
+
 /// The figures of components that were explored one by one.
-fn interface_figures(coverage: &Coverage, interfaces: &Interfaces, spent: Duration, peak: u64) -> String {
+fn interface_rows(coverage: &Coverage, interfaces: &Interfaces, spent: Duration, peak: u64) -> Vec<Row> {
     let count = |number: Option<u128>| number.map_or_else(|| "?".to_string(), grouped);
     let reduced = match (interfaces.local_traces, interfaces.global_traces) {
         (Some(local), Some(global)) if local > 0 => {
@@ -200,7 +219,7 @@ fn interface_figures(coverage: &Coverage, interfaces: &Interfaces, spent: Durati
         0 => String::new(),
         waiting => format!("{} not composed with others", grouped(waiting)),
     };
-    block(&[
+    vec![
         ("local traces", count(interfaces.local_traces), "of components by themselves".to_string()),
         ("global skeletons", grouped(interfaces.global_skeletons), not_expanded),
         ("global traces", count(interfaces.global_traces), reduced),
@@ -209,11 +228,11 @@ fn interface_figures(coverage: &Coverage, interfaces: &Interfaces, spent: Durati
         ("handler calls", grouped(coverage.handler_calls), String::new()),
         ("time", time(spent), String::new()),
         ("memory", bytes(peak), String::new()),
-    ])
+    ]
 }
 
 /// Rows of names and values, with notes beside them.
-fn block(rows: &[(&str, String, String)]) -> String {
+fn block(rows: &[Row]) -> String {
     let width = rows.iter().map(|(_, value, _)| value.len()).fold(VALUE_WIDTH, usize::max);
     rows.iter().fold(String::new(), |mut block, (name, value, note)| {
         _ = write!(block, "  {name:<17}{value:>width$}");

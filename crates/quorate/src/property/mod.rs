@@ -5,6 +5,7 @@
 mod linearizable;
 mod monitor;
 mod register;
+mod stone;
 
 use std::any::TypeId;
 use std::fmt;
@@ -15,6 +16,7 @@ use crate::protocol::{Content, ProcessId, Role, Value, catching};
 pub use linearizable::{Linearizable, ObjectEvent, Sequential};
 pub use monitor::{Automaton, Monitor};
 pub use register::{AtomicRegister, RegisterEvent, RegularRegister};
+pub(crate) use stone::{Interest, Sight};
 
 type ObserveFn = dyn Fn(&Value) -> Option<Value> + Send + Sync;
 

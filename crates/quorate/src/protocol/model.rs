@@ -187,12 +187,13 @@ impl Transition {
 }
 
 /// One process of a model.
+#[derive(Clone)]
 pub struct Process {
     pub(crate) name: String,
     pub(crate) role: String,
     pub(crate) initial: Value,
     pub(crate) transitions: Arc<[Transition]>,
-    pub(crate) restarted: Box<RestartFn>,
+    pub(crate) restarted: Arc<RestartFn>,
 }
 
 impl Process {
@@ -234,10 +235,13 @@ impl RoleMembers {
 }
 
 /// A validated system. Made by [`System::build`](super::System::build).
+#[derive(Clone)]
 pub struct Model {
     pub(crate) processes: Vec<Process>,
     pub(crate) roles: Arc<RoleMembers>,
     pub(crate) properties: Vec<Property>,
+    /// Which states are worth starting from once more.
+    pub(crate) stepping_stones: Vec<Property>,
     pub(crate) monitors: Vec<Automaton>,
     /// For each process, the messages that can be forged at any time.
     pub(crate) forgeable: Vec<Vec<Envelope>>,
@@ -274,6 +278,11 @@ impl Model {
         &self.properties
     }
 
+    /// Which states are worth starting from once more: those for which one of these holds.
+    pub fn stepping_stones(&self) -> &[Property] {
+        &self.stepping_stones
+    }
+
     /// The names of all that must hold, monitors last.
     pub fn property_names(&self) -> impl Iterator<Item = &str> {
         self.properties.iter().map(Property::name).chain(self.monitors.iter().map(Automaton::name))
@@ -301,6 +310,12 @@ impl Model {
         let start = run.into_snapshot();
         self.start = Some(Arc::new(start));
         Ok(self)
+    }
+
+    /// The same system, from its beginning.
+    pub(crate) fn without_start(mut self) -> Self {
+        self.start = None;
+        self
     }
 
     /// The state in which it starts, if that is not the beginning.

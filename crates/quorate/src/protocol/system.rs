@@ -23,7 +23,7 @@ struct Member {
     initial: Value,
     state_type: TypeId,
     transitions: BuildTransitions,
-    restarted: Box<RestartFn>,
+    restarted: Arc<RestartFn>,
 }
 
 /// A message that can be forged at any time.
@@ -38,6 +38,7 @@ pub struct System<M> {
     members: Vec<Member>,
     roles: Vec<(&'static str, Vec<ProcessId>)>,
     properties: Vec<Property>,
+    stepping_stones: Vec<Property>,
     monitors: Vec<Automaton>,
     forgeries: Vec<Forgery>,
     symmetry: Declaration,
@@ -58,6 +59,7 @@ impl<M: Message> System<M> {
             members: Vec::new(),
             roles: Vec::new(),
             properties: Vec::new(),
+            stepping_stones: Vec::new(),
             monitors: Vec::new(),
             forgeries: Vec::new(),
             symmetry: Declaration::default(),
@@ -105,7 +107,7 @@ impl<M: Message> System<M> {
                 transitions: Box::new(move |roles| {
                     transitions.specs.into_iter().map(|spec| resolve(spec, role, roles)).collect()
                 }),
-                restarted: Box::new(|state| Value::new(state.expect::<S>().restarted())),
+                restarted: Arc::new(|state| Value::new(state.expect::<S>().restarted())),
             });
         }
         self
@@ -138,6 +140,21 @@ impl<M: Message> System<M> {
     pub fn property(mut self, property: Property) -> Self {
         self.name_property(property.name());
         self.properties.push(property);
+        self
+    }
+
+    /// Which states are interesting, though nothing is wrong with them: a search in stages starts once more from them,
+    /// and so gets further than one from the beginning. It changes nothing unless such a search is
+    /// [asked for](crate::Check::stepping_stones).
+    #[must_use]
+    pub fn stepping_stone<O: Content + Clone>(
+        mut self,
+        name: &str,
+        observation: Observation<O>,
+        interesting: impl Fn(&[O]) -> bool + Send + Sync + 'static,
+    ) -> Self {
+        self.name_property(name);
+        self.stepping_stones.push(Property::new(name, Moment::Always, observation, interesting));
         self
     }
 
@@ -274,9 +291,9 @@ impl<M: Message> System<M> {
         self
     }
 
-    /// Properties and monitors share their names: verdicts tell them by it.
+    /// Properties, stepping stones and monitors share their names: verdicts tell them by it.
     fn name_property(&mut self, name: &str) {
-        let properties = self.properties.iter().map(Property::name);
+        let properties = self.properties.iter().chain(&self.stepping_stones).map(Property::name);
         if properties.chain(self.monitors.iter().map(Automaton::name)).any(|other| other == name) {
             self.error.get_or_insert(SystemError::PropertyTwice { property: name.to_string() });
         }
@@ -291,7 +308,8 @@ impl<M: Message> System<M> {
             return Err(SystemError::NoProcesses);
         }
         let types: Vec<TypeId> = self.members.iter().map(|member| member.state_type).collect();
-        if let Some(blind) = self.properties.iter().find(|property| !property.looks_at_any(&types)) {
+        let mut observing = self.properties.iter().chain(&self.stepping_stones);
+        if let Some(blind) = observing.find(|property| !property.looks_at_any(&types)) {
             return Err(SystemError::ObservesNobody { property: blind.name().to_string() });
         }
         let roles = Arc::new(RoleMembers(self.roles));
@@ -317,6 +335,7 @@ impl<M: Message> System<M> {
             processes,
             roles,
             properties: self.properties,
+            stepping_stones: self.stepping_stones,
             monitors: self.monitors,
             world: World::default(),
             symmetry: Symmetry::default(),

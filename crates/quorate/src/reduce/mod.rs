@@ -164,6 +164,12 @@ impl Reductions {
         (reductions, refused)
     }
 
+    /// Those of them that can be used for a model.
+    pub(crate) fn fitting(self, model: &Model) -> Self {
+        let which = self.which.into_iter().filter(|reduction| reduction.refused(model).is_none()).collect();
+        Reductions { which, ..self }
+    }
+
     /// Are steps that only consume left out? What they consume makes no difference, so this goes with leaving out such
     /// messages. Alone, that reduction keeps the steps, and whatever a quorum could consume, so that its states are
     /// those of the full search, without some messages.

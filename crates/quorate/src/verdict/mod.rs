@@ -111,6 +111,15 @@ pub enum Stopped {
         /// The handler, and what it answered.
         String,
     ),
+    /// Only stages were explored, from stepping stones.
+    Stages {
+        /// How many stages.
+        stages: u32,
+        /// How many stones.
+        stones: u64,
+        /// What ended it; nothing if there were no more stones.
+        last: Option<Box<Stopped>>,
+    },
 }
 
 impl fmt::Display for Stopped {
@@ -121,6 +130,18 @@ impl fmt::Display for Stopped {
             Stopped::Time(seconds) => write!(f, "the limit of {seconds} seconds was reached"),
             Stopped::Memory(bytes) => write!(f, "the limit of {bytes} bytes of memory was reached"),
             Stopped::Interrupted => write!(f, "interrupted"),
+            Stopped::Stages { stages, stones, last } => {
+                let plural = |number: u64| if number == 1 { "" } else { "s" };
+                let (s, t) = (plural(u64::from(*stages)), plural(*stones));
+                write!(
+                    f,
+                    "only {stages} stage{s} of a limited size, from {stones} stepping stone{t}, were explored: "
+                )?;
+                match last {
+                    Some(last) => write!(f, "{last}"),
+                    None => write!(f, "there are no more stones"),
+                }
+            }
             Stopped::Impure(told) | Stopped::Asymmetric(told) | Stopped::Unsuited(told) => {
                 write!(f, "{told}")
             }
@@ -159,6 +180,19 @@ pub struct Report {
     pub local: Option<LocalCoverage>,
     /// If components were explored one by one: what came of it.
     pub interfaces: Option<Interfaces>,
+    /// If it was searched in stages: what they came to.
+    pub stages: Option<Stages>,
+}
+
+/// What a search in stages came to.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Stages {
+    /// How many stages were begun.
+    pub stages: u32,
+    /// How many stepping stones were found.
+    pub stones: u64,
+    /// Over how many of them the violation was found, if there is one.
+    pub passed: Option<u32>,
 }
 
 /// What was found out from local states alone.

@@ -93,9 +93,13 @@ pub(crate) struct Snapshot {
 
 impl Snapshot {
     /// How many steps led there.
-    #[cfg(feature = "program")]
     pub(crate) fn steps(&self) -> usize {
         self.trace.steps.len()
+    }
+
+    /// The steps that led there.
+    pub(crate) fn way(&self) -> &[TraceStep] {
+        &self.trace.steps
     }
 
     /// What waits for a process, with each message as a search keeps it.
@@ -157,6 +161,11 @@ impl<'m> Replay<'m> {
             let Snapshot { locals, pasts, inboxes, monitors, trace } = start.clone();
             return Replay { model, locals, pasts, inboxes, monitors, trace };
         }
+        Replay::from_the_beginning(model)
+    }
+
+    /// A run that has not begun, wherever the model starts.
+    pub(crate) fn from_the_beginning(model: &'m Model) -> Self {
         let locals: Vec<Value> = model.processes().iter().map(|process| process.initial().clone()).collect();
         let trace = Trace {
             processes: model.processes().iter().map(|process| process.name().to_string()).collect(),
@@ -262,6 +271,17 @@ impl<'m> Replay<'m> {
             }
             _ => 0,
         };
+        let sources = self.sources(step)?;
+        let choices: Vec<usize> = step.choices.iter().map(|choice| choice.index).collect();
+        let sent = |sends: &[Sending]| {
+            Some((0..sends.len()).filter(|position| !step.unsent.contains(position)).collect())
+        };
+        let (process, kind, choices) = (step.process, step.kind, choices.as_slice());
+        self.take(&Attempt { process, kind, transition, choices, sent: &sent }, &sources)
+    }
+
+    /// Where the messages are that a step of a trace takes.
+    fn sources(&self, step: &TraceStep) -> Result<Vec<Source>, ReplayError> {
         let mut sources = Vec::new();
         for consumed in &step.consumed {
             let source = match consumed.origin {
@@ -280,12 +300,41 @@ impl<'m> Replay<'m> {
                 _ => return self.refuse(format!("{} is not in the inbox", consumed.message)),
             }
         }
-        let choices: Vec<usize> = step.choices.iter().map(|choice| choice.index).collect();
-        let sent = |sends: &[Sending]| {
-            Some((0..sends.len()).filter(|position| !step.unsent.contains(position)).collect())
-        };
-        let (process, kind, choices) = (step.process, step.kind, choices.as_slice());
-        self.take(&Attempt { process, kind, transition, choices, sent: &sent }, &sources)
+        Ok(sources)
+    }
+
+    /// Takes the steps that a trace describes, and says each as an engine would find it.
+    pub(crate) fn schedule(&mut self, steps: &[TraceStep]) -> Result<Schedule, ReplayError> {
+        let mut schedule = Schedule::new();
+        for step in steps {
+            let taken = |source| match source {
+                Source::Inbox(at) => {
+                    let letters = self.letters(step.process, step.kind);
+                    let envelope = letters[at].envelope.clone();
+                    let nth = letters[..at].iter().filter(|letter| letter.envelope == envelope).count();
+                    Taken { envelope, nth }
+                }
+                Source::Forged(envelope) => Taken { envelope, nth: 0 },
+            };
+            let consumed: Vec<Taken> = self.sources(step)?.into_iter().map(taken).collect();
+            let local = self.locals[step.process.index()].clone();
+            self.retrace(step)?;
+            // A step that was taken has a process, and its transition is there if it is one.
+            let process = self.model.process(step.process);
+            let position = process.transitions().iter().position(|known| known.name() == step.transition);
+            let transition = position.unwrap_or_default();
+            let choices: Vec<usize> = step.choices.iter().map(|choice| choice.index).collect();
+            let mut sent = Vec::new();
+            if step.kind == StepKind::Crash {
+                let envelopes: Vec<&Envelope> = consumed.iter().map(|taken| &taken.envelope).collect();
+                let outcome = self.model.run_with(step.process, transition, &local, &envelopes, &choices);
+                let sends = outcome.map(|outcome| outcome.sends).unwrap_or_default().into_iter().enumerate();
+                sent.extend(sends.filter(|(at, _)| !step.unsent.contains(at)).map(|(_, sending)| sending));
+            }
+            let (process, kind) = (step.process, step.kind);
+            schedule.push(ScheduledStep { process, kind, transition, consumed, choices, sent });
+        }
+        Ok(schedule)
     }
 
     /// The messages that a step of this kind can take.

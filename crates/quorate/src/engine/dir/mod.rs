@@ -3,7 +3,7 @@
 //! From: Guo et al., Practical Software Model Checking via Dynamic Interface Reduction (DEMETER, SOSP 2011);
 //! ALGORITHMS 6, with the three gaps of the paper closed. `trace.rs` has runs as partial orders, `checker.rs` what a
 //! model checker must offer to be driven, `handlers.rs` that for protocols, `local.rs` and `global.rs` the explorers,
-//! `judge.rs` properties and counts.
+//! `judge.rs` properties and counts, `underway.rs` starts in the middle of a run.
 //! Known: every reachable state, and every way in which a run can end, is that of some combination of places of a cut
 //! of a skeleton, so `Holds` means what it means elsewhere. Runs that never end have no end to be found: a limit ends
 //! the search then, unless nobody sees the part that is repeated.
@@ -19,6 +19,7 @@ mod machine;
 mod meter;
 mod runs;
 mod trace;
+mod underway;
 
 pub use checker::{Embedded, MessageId, Move, Places, PointId};
 pub use handlers::{Act, Handlers};
@@ -29,13 +30,14 @@ use events::Skeleton;
 use global::{Global, Panicking};
 use judge::Judge;
 use meter::Meter;
+use underway::Underway;
 
 use super::explore::violated;
 use super::{Order, Search, Watch};
 use crate::property::Property;
-use crate::protocol::Model;
+use crate::protocol::{Model, ProcessId};
 use crate::reduce::Reductions;
-use crate::verdict::{Coverage, Report, Schedule, ScheduledStep, Stopped, Taken, Verdict};
+use crate::verdict::{Coverage, Replay, Report, Schedule, ScheduledStep, Snapshot, Stopped, Taken, Verdict};
 use crate::world::{Channel, Crashes, Delivery};
 
 /// What came of exploring components one by one.
@@ -100,9 +102,18 @@ pub fn dir(model: &Model, search: &Search, watch: &mut dyn Watch) -> Report {
     }
     let components = search.components.clone().unwrap_or_else(|| Components::processes(model));
     let in_order = model.world().channel == Channel::Fifo;
-    let mut handlers = Handlers::new(model, components);
+    let way = model.start().map_or(&[][..], Snapshot::way);
+    let prefix = Replay::from_the_beginning(model).schedule(way);
+    let prefix = prefix.expect("a bug in quorate: the steps that led to a snapshot do not lead there");
+    if underway::too_large(&components, &prefix) {
+        let reason = "components of several processes start at the beginning only".to_string();
+        let verdict = Verdict::Unknown(Stopped::Unsuited(reason));
+        return super::simple_report(model, verdict, Coverage::default());
+    }
+    let mut underway = Underway::after(Handlers::new(model, components), in_order, &prefix);
     let Composed { found, interfaces, coverage } =
-        compose(&mut handlers, in_order, model.properties(), search, watch);
+        compose(&mut underway, in_order, model.properties(), search, watch);
+    let mut handlers = underway.checker;
     handlers.conclude();
     let verdict = match (handlers.unreliable(), found) {
         (Some(stopped), _) | (None, Found::Stopped(stopped)) => Verdict::Unknown(stopped),
@@ -238,15 +249,41 @@ fn told(
         let (process, step) = handlers.local_step(act);
         sequences[process.index()].push(step);
     }
-    let trace = Trace::weave(model, &sequences).expect("what components do fits if their skeletons do");
-    let mut schedule: Schedule = trace.schedule();
+    let mut schedule = woven(model, &sequences);
     schedule.extend(panicking.map(|act| {
         let (process, step) = handlers.local_step(act);
-        let LocalStep { kind, transition, choices, consumed } = step;
-        let consumed = consumed.into_iter().map(|envelope| Taken { envelope, nth: 0 }).collect();
-        ScheduledStep { process, kind, transition, consumed, choices, sent: Vec::new() }
+        scheduled(process, &step)
     }));
     // A run that is composed has steps that nobody asked for: it is made as short as one that was found depth-first.
     let search = Search { order: Order::Depth, reductions: Reductions::default(), ..search.clone() };
     violated(model, &search, schedule)
+}
+
+/// A step of a process. Of equal messages the one that was sent first is consumed first, which is as good as any.
+fn scheduled(process: ProcessId, step: &LocalStep) -> ScheduledStep {
+    let LocalStep { kind, transition, choices, consumed } = step.clone();
+    let consumed = consumed.into_iter().map(|envelope| Taken { envelope, nth: 0 }).collect();
+    ScheduledStep { process, kind, transition, consumed, choices, sent: Vec::new() }
+}
+
+/// An order in which the processes can take these steps, from where the model starts.
+fn woven(model: &Model, sequences: &[Vec<LocalStep>]) -> Schedule {
+    let mut run = Replay::new(model);
+    let mut schedule = Schedule::new();
+    let mut left: Vec<&[LocalStep]> = sequences.iter().map(Vec::as_slice).collect();
+    while left.iter().any(|steps| !steps.is_empty()) {
+        let before = schedule.len();
+        for (process, steps) in model.ids().zip(&mut left) {
+            while let Some((step, rest)) = steps.split_first() {
+                let step = scheduled(process, step);
+                if run.step(&step).is_err() {
+                    break;
+                }
+                schedule.push(step);
+                *steps = rest;
+            }
+        }
+        assert!(schedule.len() > before, "a bug in quorate: what components do does not fit together");
+    }
+    schedule
 }

@@ -152,27 +152,18 @@ enum Wanted<S> {
 impl<S: Clone + PartialEq> Wanted<S> {
     /// What is wanted, as it is now: an operation that comes before another that it depends on may turn out otherwise
     /// than after it, as one that tries to take a lock.
-    fn among<'p>(&self, possible: &'p [Alternative<S>]) -> Vec<&'p Alternative<S>> {
-        let exactly = possible.iter().filter(|one| matches!(self, Wanted::This(this) if this == *one));
-        let exactly: Vec<&Alternative<S>> = exactly.collect();
-        if exactly.is_empty() {
-            possible.iter().filter(|one| one.agent() == self.agent()).collect()
-        } else {
-            exactly
-        }
-    }
-
-    fn agent(&self) -> usize {
-        match self {
-            Wanted::This(alternative) => alternative.agent(),
+    fn among(&self, possible: &[Alternative<S>]) -> Vec<Alternative<S>> {
+        let agent = match self {
+            Wanted::This(this) if possible.contains(this) => return vec![this.clone()],
+            Wanted::This(this) => this.agent(),
             Wanted::AnythingOf(agent) => *agent,
-        }
+        };
+        possible.iter().filter(|one| one.agent() == agent).cloned().collect()
     }
 }
 
 /// A decision.
 struct Level<S> {
-    /// What might happen then.
     possible: Vec<Alternative<S>>,
     taken: Alternative<S>,
     /// What to do after what is taken now.
@@ -181,6 +172,20 @@ struct Level<S> {
     asleep: Vec<Alternative<S>>,
     /// What is to be tried later.
     later: Vec<Wake<S>>,
+}
+
+impl<S: Clone + Eq> Level<S> {
+    /// Whatever else the agent could do that does something now is to be tried as well.
+    fn try_all_of_one(&mut self) {
+        let Level { possible, taken, asleep, later, .. } = self;
+        let others = possible.iter().filter(|one| one.agent() == taken.agent() && *one != taken);
+        for one in others.filter(|one| !asleep.contains(one)) {
+            let first = Wanted::This(one.clone());
+            if !later.iter().any(|wake| wake.first == first) {
+                later.push(Wake { first, then: Vec::new() });
+            }
+        }
+    }
 }
 
 /// How a run ended.
@@ -225,13 +230,9 @@ impl<M: Machine> Runs<'_, M> {
             while !level.later.is_empty() {
                 let Wake { first, then } = level.later.remove(0);
                 let instead = first.among(&level.possible);
-                if let Some(next) = instead.iter().find(|one| !level.asleep.contains(one)) {
-                    level.taken = (*next).clone();
-                    let others = instead.iter().filter(|one| **one != *next);
-                    let others =
-                        others.map(|one| Wake { first: Wanted::This((*one).clone()), then: then.clone() });
-                    level.later.splice(0..0, others.collect::<Vec<_>>());
-                    level.then = then;
+                if let Some(next) = instead.into_iter().find(|one| !level.asleep.contains(one)) {
+                    (level.taken, level.then) = (next, then);
+                    level.try_all_of_one();
                     return true;
                 }
             }
@@ -367,8 +368,11 @@ impl<M: Machine> Runs<'_, M> {
         let begun = self.held.begins.len();
         let first = self.at_level(level);
         let from = self.done[begun..].partition_point(|done| done.level <= level) + begun;
-        let apart = |place: &usize| first.is_none_or(|first| !self.done[*place].follows(&self.done[first]));
-        let before = (from..at).filter(apart).chain([at]);
+        let needed = |place: &usize| {
+            self.done[at].follows(&self.done[*place])
+                && first.is_none_or(|first| !self.done[*place].follows(&self.done[first]))
+        };
+        let before = (from..at).filter(needed).chain([at]);
         let mut way: Vec<Wanted<M::Step>> =
             before.map(|place| Wanted::This(Alternative::Do(self.done[place].operation.clone()))).collect();
         let decided = self.levels[level].taken.operation();
@@ -382,12 +386,12 @@ impl<M: Machine> Runs<'_, M> {
         Self::insert(later, way);
     }
 
-    /// Can a way begin with something, whether it is part of it or not? What is left of the way then.
+    /// What is left of a way that can begin with something, if it is part of it.
     fn begins(one: &Alternative<M::Step>, way: &[Wanted<M::Step>]) -> Option<Vec<Wanted<M::Step>>> {
-        let mut left = way.to_vec();
         for (at, wanted) in way.iter().enumerate() {
             match wanted {
                 Wanted::This(this) if this == one => {
+                    let mut left = way.to_vec();
                     left.remove(at);
                     return Some(left);
                 }
@@ -396,7 +400,7 @@ impl<M: Machine> Runs<'_, M> {
                 _ => return None,
             }
         }
-        Some(left)
+        None
     }
 
     /// Adds a way to what is to be tried, unless that begins like it already.
@@ -433,11 +437,10 @@ impl<M: Machine> Runs<'_, M> {
             None => (Vec::new(), Vec::new()),
         };
         let awake: Vec<&Alternative<M::Step>> = may.iter().filter(|one| !asleep.contains(one)).collect();
-        // First what is asked for, then whatever else the same agents could do instead.
         let mut later: Vec<Wake<M::Step>> = Vec::new();
         for Wake { first, then } in wakes {
-            let found = first.among(&may).into_iter().filter(|one| awake.contains(one));
-            later.extend(found.map(|one| Wake { first: Wanted::This(one.clone()), then: then.clone() }));
+            let found = first.among(&may).into_iter().filter(|one| awake.contains(&one));
+            later.extend(found.map(|one| Wake { first: Wanted::This(one), then: then.clone() }));
         }
         if later.is_empty() {
             // Also if whoever was to have something else to do has nothing after all: what sleeps from now on must
@@ -448,15 +451,11 @@ impl<M: Machine> Runs<'_, M> {
             };
             later.push(Wake { first: Wanted::This((*any).clone()), then: Vec::new() });
         }
-        for one in &awake {
-            let same = later.iter().any(|wake| wake.first == Wanted::This((**one).clone()));
-            if !same && later.iter().any(|wake| wake.first.agent() == one.agent()) {
-                later.push(Wake { first: Wanted::This((*one).clone()), then: Vec::new() });
-            }
-        }
         let Wake { first, then } = later.remove(0);
         let Wanted::This(taken) = first else { unreachable!("everything that is asked for is there") };
-        self.levels.push(Level { possible: may, taken, then, asleep, later });
+        let mut level = Level { possible: may, taken, then, asleep, later };
+        level.try_all_of_one();
+        self.levels.push(level);
         true
     }
 }

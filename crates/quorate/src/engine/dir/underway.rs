@@ -1,0 +1,214 @@
+//! Components that start in the middle of a run: the handlers of a model, once they have run a prefix.
+//!
+//! From: DEMETER, section 4.1, where an embedded checker can run a prefix, and section 5.3, where explorations start from
+//! a checkpoint. What was on its way then has no sender any more: it waits for its receiver as a part of the
+//! receiver's place, so no skeleton tells of it, and nothing else has to know of the prefix.
+//! Known: a group shows what it receives, and this shows nothing of what waited: only processes by themselves can start
+//! in the middle.
+//! Invariant: without a prefix this is the checker that it drives.
+//! Held by: testkit/tests/stones.rs (what can be reached from the middle of runs is what `explore` reaches).
+
+use std::collections::{HashMap, HashSet};
+
+use super::checker::{Embedded, MessageId, Move, Places, PointId};
+use super::handlers::{Act, Handlers};
+use super::machine::{Guide, Machine, Operation, Ran};
+use super::trace::{Components, LocalStep};
+use crate::protocol::{Envelope, ProcessId, Value};
+use crate::verdict::{ScheduledStep, Stopped};
+
+/// A place in the run of a process, with what has waited for it since the start.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+struct Spot {
+    point: PointId,
+    waiting: Vec<MessageId>,
+}
+
+/// An embedded checker after a prefix.
+pub(super) struct Underway<'m> {
+    pub(super) checker: Handlers<'m>,
+    in_order: bool,
+    /// Where each component starts; nothing if that is the beginning.
+    starts: Vec<Spot>,
+    spots: Vec<Spot>,
+    numbers: HashMap<Spot, PointId>,
+}
+
+/// Can components of several processes not start after this prefix?
+pub(super) fn too_large(components: &Components, prefix: &[ScheduledStep]) -> bool {
+    !prefix.is_empty() && (0..components.count()).any(|component| components.members(component).len() > 1)
+}
+
+impl<'m> Underway<'m> {
+    /// A checker that has taken these steps, each component being one process if there are any.
+    pub(super) fn after(mut checker: Handlers<'m>, in_order: bool, prefix: &[ScheduledStep]) -> Self {
+        let count = if prefix.is_empty() { 0 } else { checker.components().count() };
+        let begin = |component| Spot { point: checker.start(component), waiting: Vec::new() };
+        let starts = (0..count).map(begin).collect();
+        let mut underway = Underway { checker, in_order, starts, spots: Vec::new(), numbers: HashMap::new() };
+        for step in prefix {
+            underway.follow(step);
+        }
+        underway
+    }
+
+    /// Takes a step of the prefix.
+    fn follow(&mut self, step: &ScheduledStep) {
+        let component = self.checker.components().of(step.process);
+        let spot = self.starts[component].clone();
+        let moves = self.moves_from(component, &spot, &[]);
+        let is_it = |one: &(Move<Act>, Option<Spot>)| is_of(&self.checker.local_step(&one.0.step).1, step);
+        let taken = moves.into_iter().find(is_it);
+        let (taken, next) = taken.expect("a bug in quorate: a checker cannot take a step that was taken");
+        self.starts[component] = next.expect("a run does not go on after a panic");
+        for message in taken.sent {
+            let receiver = self.checker.components().of(self.checker.ends_of(message).1);
+            let mut waiting = std::mem::take(&mut self.starts[receiver].waiting);
+            waiting.push(message);
+            if self.in_order {
+                waiting.sort_by_key(|message| self.checker.ends_of(*message));
+            } else {
+                waiting.sort_unstable();
+            }
+            self.starts[receiver].waiting = waiting;
+        }
+    }
+
+    fn number(&mut self, spot: Spot) -> PointId {
+        let fresh = PointId::try_from(self.spots.len()).expect("fewer places than memory");
+        let Underway { spots, numbers, .. } = self;
+        *numbers.entry(spot).or_insert_with_key(|spot| {
+            spots.push(spot.clone());
+            fresh
+        })
+    }
+
+    /// Of what waits and what is on offer, what can be received next: in order, what waits comes first.
+    fn deliverable(&self, waiting: &[MessageId], offers: &[MessageId]) -> (Vec<MessageId>, Vec<MessageId>) {
+        let ends = |message: &MessageId| self.checker.ends_of(*message);
+        let mut first = HashSet::new();
+        let mut heads = waiting.to_vec();
+        if !self.in_order {
+            heads.dedup();
+            return (heads, offers.to_vec());
+        }
+        heads.retain(|message| first.insert(ends(message)));
+        let offers = offers.iter().filter(|message| !first.contains(&ends(message)));
+        (heads, offers.copied().collect())
+    }
+
+    /// Every step from a spot, and where it leads.
+    fn moves_from(
+        &mut self,
+        component: usize,
+        spot: &Spot,
+        offers: &[MessageId],
+    ) -> Vec<(Move<Act>, Option<Spot>)> {
+        let (mut all, offers) = self.deliverable(&spot.waiting, offers);
+        all.extend(&offers);
+        if !self.in_order {
+            all.sort_unstable();
+            all.dedup();
+        }
+        let moves = self.checker.moves(component, spot.point, &all);
+        moves.into_iter().flat_map(|step| self.told_apart(&step, spot, &offers)).collect()
+    }
+
+    /// The moves that a move of the checker stands for: what it receives may have waited, or be on offer.
+    fn told_apart(
+        &self,
+        step: &Move<Act>,
+        spot: &Spot,
+        offers: &[MessageId],
+    ) -> Vec<(Move<Act>, Option<Spot>)> {
+        let mut ways = vec![(Vec::new(), spot.waiting.clone(), step.ways)];
+        for message in &step.received {
+            let mut next = Vec::new();
+            for (received, waiting, ways) in ways {
+                if offers.contains(message) {
+                    next.push(([received.as_slice(), &[*message]].concat(), waiting.clone(), ways));
+                }
+                if let Some(at) = waiting.iter().position(|other| other == message) {
+                    let copies = waiting.iter().filter(|other| *other == message).count() as u128;
+                    let mut left = waiting;
+                    left.remove(at);
+                    next.push((received, left, if self.in_order { ways } else { ways * copies }));
+                }
+            }
+            ways = next;
+        }
+        let told = ways.into_iter().map(|(received, waiting, ways)| {
+            let next = step.leads.map(|point| Spot { point, waiting });
+            (Move { received, ways, ..step.clone() }, next)
+        });
+        told.collect()
+    }
+}
+
+/// Is this what a step of a schedule does?
+fn is_of(local: &LocalStep, step: &ScheduledStep) -> bool {
+    let among = |envelope: &Envelope| step.consumed.iter().any(|taken| taken.envelope == *envelope);
+    // A step consumes at most one message of a sender, so no two of them are equal.
+    (local.kind, local.transition) == (step.kind, step.transition)
+        && local.choices == step.choices
+        && local.consumed.len() == step.consumed.len()
+        && local.consumed.iter().all(among)
+}
+
+impl Places<Act> for Underway<'_> {
+    fn start(&mut self, component: usize) -> PointId {
+        self.number(self.starts[component].clone())
+    }
+
+    fn moves(&mut self, component: usize, point: PointId, offers: &[MessageId]) -> Vec<Move<Act>> {
+        let spot = self.spots[point as usize].clone();
+        let moves = self.moves_from(component, &spot, offers).into_iter();
+        moves.map(|(step, next)| Move { leads: next.map(|spot| self.number(spot)), ..step }).collect()
+    }
+
+    fn observed_at(&mut self, component: usize, point: PointId) -> usize {
+        self.checker.observed_at(component, self.spots[point as usize].point)
+    }
+}
+
+impl Machine for Underway<'_> {
+    type Step = Act;
+
+    fn run(&mut self, component: usize, arrivals: &[MessageId], guide: &mut dyn Guide<Act>) -> Ran {
+        self.checker.run(component, arrivals, guide)
+    }
+
+    fn depends(first: &Operation<Act>, second: &Operation<Act>) -> bool {
+        Handlers::depends(first, second)
+    }
+
+    fn reaches(operation: &Operation<Act>, agent: usize) -> bool {
+        Handlers::reaches(operation, agent)
+    }
+
+    fn races(&mut self, first: &Operation<Act>, second: &Operation<Act>) -> bool {
+        self.checker.races(first, second)
+    }
+}
+
+impl Embedded for Underway<'_> {
+    fn components(&self) -> &Components {
+        self.checker.components()
+    }
+
+    fn ends_of(&self, message: MessageId) -> (ProcessId, ProcessId) {
+        self.checker.ends_of(message)
+    }
+
+    fn places(&mut self, component: usize) -> Option<&mut dyn Places<Act>> {
+        if self.starts.is_empty() { self.checker.places(component) } else { Some(self) }
+    }
+
+    fn observed(&self, observed: usize) -> &Value {
+        self.checker.observed(observed)
+    }
+
+    fn unreliable(&self) -> Option<Stopped> {
+        self.checker.unreliable()
+    }
+}

@@ -1,0 +1,220 @@
+//! Stepping stones: a search in stages says nothing wrong, whatever its limits, and without limits what the naive checker
+//! says; its violations happen from the beginning. And components that start in the middle of a run reach what a search
+//! of global states reaches from there.
+
+use std::panic::{AssertUnwindSafe, catch_unwind};
+
+use quorate::engine::dir::dir;
+use quorate::engine::{self, Engine, Mutant, Search, SteppingStones, Tuning};
+use quorate::property::Property;
+use quorate::protocol::{Model, Value};
+use quorate::verdict::{Replay, Report, TraceStep, Verdict};
+use quorate::world::{Channel, World};
+use quorate_testkit::corpus::{STATES_MAX, for_each_seed};
+use quorate_testkit::naive::{Findings, search};
+use quorate_testkit::random::RandomProtocol;
+
+/// Components with more places are too large.
+const PLACES_MAX: u64 = 2_000;
+
+fn model(seed: u64, channel: Channel) -> Model {
+    in_world(&RandomProtocol::new(seed), channel)
+}
+
+fn in_world(protocol: &RandomProtocol, channel: Channel) -> Model {
+    let world = World { channel, ..World::default() };
+    protocol.model().in_world(world).expect("a world that fits")
+}
+
+fn in_stages(engine: Engine, per_stage: usize, stage_states: Option<u64>) -> Search {
+    let stones = Some(SteppingStones { per_stage, stage_states });
+    Search { engine, stones, threads: 1, states_max: Some(20 * PLACES_MAX), ..Search::default() }
+}
+
+/// What is wrong with a run that is said to break a property.
+fn wrong_story(model: &Model, steps: &[TraceStep], property: &str) -> Option<String> {
+    let mut replay = Replay::new(model);
+    if let Some(error) = steps.iter().find_map(|step| replay.follow(step).err()) {
+        return Some(error.to_string());
+    }
+    let broken = replay.broken();
+    let told = broken.as_ref().is_some_and(|broken| broken.property() == property);
+    (!told).then(|| format!("it breaks {broken:?}, not {property}"))
+}
+
+/// In what a report differs from what the naive checker found. A limit may leave a violation out.
+fn difference(model: &Model, found: &Findings, report: &Report, limited: bool) -> Option<String> {
+    match &report.verdict {
+        Verdict::Holds => (!found.broken.is_empty()).then(|| format!("holds, but {:?} break", found.broken)),
+        Verdict::Violated(violation) => {
+            let property = violation.broken.property();
+            if found.broken.contains_key(property) {
+                return wrong_story(model, &violation.trace.steps, property);
+            }
+            Some(format!("{property} is violated, but {:?} break", found.broken))
+        }
+        Verdict::Unknown(_) if limited => None,
+        other => Some(format!("the verdict is {other:?}")),
+    }
+}
+
+#[derive(Default)]
+struct Compared {
+    differences: Vec<String>,
+    /// Violations that were found over so many stones, at least.
+    over_one: usize,
+    over_two: usize,
+    holds: usize,
+    unknown: usize,
+}
+
+fn compare(seed: u64, channel: Channel) -> Option<Compared> {
+    let model = model(seed, channel);
+    let found = search(&model, STATES_MAX)?;
+    let mut compared = Compared::default();
+    for engine in [Engine::Explore, Engine::Local, Engine::BoundedDepth, Engine::Dir] {
+        let endless = engine == Engine::Dir && RandomProtocol::new(seed).cyclic();
+        for (per_stage, stage_states) in [(1, Some(3)), (2, Some(8)), (4, Some(30)), (2, None)] {
+            if endless && stage_states.is_none() {
+                continue;
+            }
+            let report = engine::search(&model, &in_stages(engine, per_stage, stage_states), &mut ());
+            let stages = report.stages.expect("it is searched in stages");
+            let passed = stages.passed.unwrap_or(0);
+            compared.over_one += usize::from(passed >= 1);
+            compared.over_two += usize::from(passed >= 2);
+            compared.holds += usize::from(report.verdict.word() == "holds");
+            compared.unknown += usize::from(report.verdict.word() == "unknown");
+            let limited = stage_states.is_some() || report.coverage.states > PLACES_MAX;
+            let differs = difference(&model, &found, &report, limited);
+            let differs = differs.or_else(|| {
+                let more = report.verdict.word() == "holds" && stages.stages > 1;
+                more.then(|| format!("holds after {stages:?}"))
+            });
+            let told =
+                |told| format!("seed {seed}, {}, {per_stage}, {stage_states:?}: {told}", engine.name());
+            compared.differences.extend(differs.map(told));
+        }
+    }
+    Some(compared)
+}
+
+#[track_caller]
+#[expect(clippy::print_stdout, reason = "a test may say what it has seen")]
+fn compare_all(channel: Channel, seeds: std::ops::Range<u64>) {
+    let compared: Vec<Compared> =
+        for_each_seed(seeds, |seed| compare(seed, channel)).into_iter().filter_map(|(_, one)| one).collect();
+    let sum = |of: fn(&Compared) -> usize| compared.iter().map(of).sum::<usize>();
+    let (one, two) = (sum(|one| one.over_one), sum(|one| one.over_two));
+    let (holds, unknown) = (sum(|one| one.holds), sum(|one| one.unknown));
+    println!(
+        "{} protocols, {one} violations over a stone, {two} over two, {holds} hold, {unknown} unknown",
+        compared.len()
+    );
+    let different: Vec<&String> = compared.iter().flat_map(|one| &one.differences).collect();
+    let first: Vec<&str> = different.iter().take(8).map(|one| one.as_str()).collect();
+    assert!(different.is_empty(), "{} differ:\n{}", different.len(), first.join("\n"));
+    assert!(one > 50 && two > 10 && holds > 50 && unknown > 50, "they test too little");
+}
+
+#[test]
+fn random_protocols() {
+    compare_all(Channel::Bag, 0..300);
+}
+
+#[test]
+fn random_protocols_in_order() {
+    compare_all(Channel::Fifo, 400..800);
+}
+
+/// A stone's story without its first part is noticed: by replay, before it is told.
+#[test]
+fn a_story_without_its_first_part_is_noticed() {
+    let noticed = |seed: &u64| {
+        let model = model(*seed, Channel::Bag);
+        let right = in_stages(Engine::Explore, 2, Some(5));
+        let passed =
+            |search: &Search| engine::search(&model, search, &mut ()).stages.and_then(|one| one.passed);
+        if passed(&right).is_none_or(|stones| stones == 0) {
+            return false;
+        }
+        let tuning = Tuning { mutant: Some(Mutant::NoFirstPart), ..right.tuning };
+        let wrong = Search { tuning, ..right };
+        let told = catch_unwind(AssertUnwindSafe(|| engine::search(&model, &wrong, &mut ())));
+        told.map_or(true, |report| {
+            let violation = report.verdict.violation().expect("it is found all the same");
+            wrong_story(&model, &violation.trace.steps, violation.broken.property()).is_some()
+        })
+    };
+    let noticed: Vec<u64> = (0..600).filter(noticed).take(3).collect();
+    assert_eq!(noticed.len(), 3, "it is noticed by seeds {noticed:?} only");
+}
+
+/// The way to a state that has these local states.
+fn way_to(model: &Model, locals: &[Value]) -> Option<Vec<TraceStep>> {
+    let asking = model.clone().asking(never(locals));
+    let report = engine::explore(&asking, &Search { threads: 1, ..Search::default() }, &mut ());
+    let steps = &report.verdict.violation()?.trace.steps;
+    steps.iter().all(|step| step.panic.is_none()).then(|| steps.clone())
+}
+
+fn never(locals: &[Value]) -> Property {
+    Property::never((0..).map(quorate::ProcessId::new).zip(locals.iter().cloned()).collect())
+}
+
+/// In what components that start in the middle of a run differ from global states, and how many states were compared.
+fn differs_from_the_middle(seed: u64, channel: Channel) -> Option<(usize, Vec<String>)> {
+    let model = model(seed, channel);
+    let found = search(&model, 1_000)?;
+    let mut all: Vec<Vec<Value>> = found.system_states.iter().cloned().collect();
+    all.sort_by_cached_key(|locals| locals.iter().map(Value::content_hash).collect::<Vec<_>>());
+    let way = way_to(&model, &all[all.len() / 2])?;
+    let start = model.clone().after(&way).expect("steps that were taken");
+    let bare = in_world(&RandomProtocol::new(seed).without_properties(), channel);
+    let whole = Search { threads: 1, look_back: true, ..Search::default() };
+    let bare = engine::explore(&bare.after(&way).expect("the same steps"), &whole, &mut ());
+    let limited = Search { states_max: Some(PLACES_MAX), threads: 1, ..Search::default() };
+    let mut differences = Vec::new();
+    let (global, components) = (
+        engine::explore(&start, &Search { threads: 1, ..Search::default() }, &mut ()),
+        dir(&start, &limited, &mut ()),
+    );
+    let (global, components) = (global.verdict.word(), components.verdict.word());
+    if components != "unknown" && components != global {
+        differences.push(format!("{components}, but globally {global}"));
+    }
+    let mut compared = 0;
+    if let Some(reached) = bare.seen.filter(|_| bare.verdict.word() == "holds") {
+        for locals in all.iter().step_by(1 + all.len() / 12) {
+            let can = reached.system_states.contains(locals);
+            let report = dir(&start.clone().asking(never(locals)), &limited, &mut ());
+            match report.verdict.word() {
+                "unknown" => continue,
+                word if (word == "violated") == can => compared += 1,
+                word => differences.push(format!("{locals:?}: {word}, but reached: {can}")),
+            }
+            if let Some(violation) = report.verdict.violation() {
+                let asking = model.clone().asking(never(locals));
+                let wrong = wrong_story(&asking, &violation.trace.steps, violation.broken.property());
+                differences.extend(wrong);
+            }
+        }
+    }
+    Some((compared, differences))
+}
+
+#[test]
+fn components_that_start_in_the_middle_reach_what_global_states_reach() {
+    for (channel, seeds) in [(Channel::Bag, 0..200), (Channel::Fifo, 500..650)] {
+        let results = for_each_seed(seeds, |seed| differs_from_the_middle(seed, channel));
+        let differing = results.iter().filter_map(|(seed, one)| {
+            let (_, differences) = one.as_ref()?;
+            Some(format!("seed {seed}: {}", differences.first()?))
+        });
+        let differing: Vec<String> = differing.collect();
+        let first = differing.iter().take(8).map(String::as_str).collect::<Vec<_>>().join("\n");
+        assert!(differing.is_empty(), "{channel}: {} differ:\n{first}", differing.len());
+        let compared: usize = results.iter().filter_map(|(_, one)| Some(one.as_ref()?.0)).sum();
+        assert!(compared > 500, "{channel}: only {compared} states were compared");
+    }
+}
