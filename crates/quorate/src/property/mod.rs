@@ -31,6 +31,12 @@ pub fn observe<S: Role, O: Content>(of: impl Fn(&S) -> O + Send + Sync + 'static
     Observation { parts: Vec::new(), result: std::marker::PhantomData }.and(of)
 }
 
+/// Observes what components that are no protocols show of themselves, as it is.
+pub fn shown<O: Content>() -> Observation<O> {
+    let part = |state: &Value| state.get::<O>().map(|_| state.clone());
+    Observation { parts: vec![(TypeId::of::<O>(), Arc::new(part))], result: std::marker::PhantomData }
+}
+
 impl<O: Content> Observation<O> {
     /// Observes the processes of one more role.
     #[must_use]

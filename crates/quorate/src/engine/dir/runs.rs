@@ -149,6 +149,19 @@ enum Wanted<S> {
     AnythingOf(usize),
 }
 
+impl<S: Clone + PartialEq> Wanted<S> {
+    /// What is wanted, as it is now: an operation that comes before another that it depends on may turn out otherwise
+    /// than after it, as one that tries to take a lock.
+    fn among(&self, possible: &[Alternative<S>]) -> Vec<Alternative<S>> {
+        let agent = match self {
+            Wanted::This(this) if possible.contains(this) => return vec![this.clone()],
+            Wanted::This(this) => this.agent(),
+            Wanted::AnythingOf(agent) => *agent,
+        };
+        possible.iter().filter(|one| one.agent() == agent).cloned().collect()
+    }
+}
+
 /// A decision.
 struct Level<S> {
     possible: Vec<Alternative<S>>,
@@ -216,9 +229,8 @@ impl<M: Machine> Runs<'_, M> {
             level.asleep.push(level.taken.clone());
             while !level.later.is_empty() {
                 let Wake { first, then } = level.later.remove(0);
-                if let Wanted::This(next) = first
-                    && !level.asleep.contains(&next)
-                {
+                let instead = first.among(&level.possible);
+                if let Some(next) = instead.into_iter().find(|one| !level.asleep.contains(one)) {
                     (level.taken, level.then) = (next, then);
                     level.try_all_of_one();
                     return true;
@@ -427,12 +439,8 @@ impl<M: Machine> Runs<'_, M> {
         let awake: Vec<&Alternative<M::Step>> = may.iter().filter(|one| !asleep.contains(one)).collect();
         let mut later: Vec<Wake<M::Step>> = Vec::new();
         for Wake { first, then } in wakes {
-            let there = |one: &&&Alternative<M::Step>| match &first {
-                Wanted::This(this) => this == **one,
-                Wanted::AnythingOf(agent) => *agent == one.agent(),
-            };
-            let found = awake.iter().filter(there);
-            later.extend(found.map(|one| Wake { first: Wanted::This((*one).clone()), then: then.clone() }));
+            let found = first.among(&may).into_iter().filter(|one| awake.contains(&one));
+            later.extend(found.map(|one| Wake { first: Wanted::This(one), then: then.clone() }));
         }
         if later.is_empty() {
             // Also if whoever was to have something else to do has nothing after all: what sleeps from now on must

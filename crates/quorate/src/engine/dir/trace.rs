@@ -30,6 +30,14 @@ impl Components {
         }
     }
 
+    /// So many processes, every one by itself.
+    pub fn each(count: usize) -> Self {
+        Components {
+            members: (0..count).map(|id| vec![ProcessId::new(id)]).collect(),
+            of: (0..count).collect(),
+        }
+    }
+
     /// These groups of processes; `None` unless every process is in exactly one of them.
     pub fn groups(model: &Model, groups: &[Vec<ProcessId>]) -> Option<Self> {
         let mut of = vec![None; model.processes().len()];

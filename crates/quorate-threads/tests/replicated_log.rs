@@ -1,0 +1,50 @@
+//! The replicated log of the examples: the race that only shows across two components is found, without it everything is
+//! explored, and Shuttle's own search of the whole program does not get there in ten times the time.
+
+#[path = "../examples/replicated_log/server.rs"]
+mod server;
+
+use std::time::Instant;
+
+use server::system;
+
+#[test]
+fn the_race_is_found() {
+    let outcome = system(1, 2, true).check();
+    let violation = outcome.assert_violated();
+    assert_eq!(
+        violation.wrong,
+        "'what is acknowledged is stored' is broken by [Some(Acknowledged(2)), Some(Has([1]))]"
+    );
+    let at = |text: &str| violation.lines.iter().position(|line| line.contains(text)).expect(text);
+    let lost = "Checkpoint { entries: [1], up_to: 2 }";
+    assert!(at("shows Has([1, 2])") < at("shows Acknowledged(2)"));
+    assert!(at(&format!("sends {lost}")) < at(&format!("receives {lost}")));
+}
+
+#[test]
+fn nothing_is_wrong_with_a_component_by_itself() {
+    // What each shows is right for all that it knows; nothing panics and no one is stuck.
+    let outcome = system(1, 2, true).without_invariants().check();
+    outcome.assert_holds();
+    assert!(outcome.interfaces.global_skeletons > 1);
+}
+
+#[test]
+fn without_the_race_everything_is_explored_and_shuttle_alone_does_not_get_there() {
+    let start = Instant::now();
+    let outcome = system(1, 2, false).check();
+    let took = start.elapsed();
+    outcome.assert_holds();
+    let interfaces = outcome.interfaces;
+    assert_eq!(
+        (interfaces.local_traces, interfaces.global_skeletons, interfaces.global_traces),
+        (Some(152), 40, Some(840))
+    );
+    let mut config = shuttle::Config::new();
+    config.max_time = Some(10 * took);
+    let scheduler = shuttle::scheduler::DfsScheduler::new(None, false);
+    let start = Instant::now();
+    let runs = shuttle::Runner::new(scheduler, config).run(system(1, 2, false).whole());
+    assert!(start.elapsed() >= 10 * took, "Shuttle is through after {runs} runs");
+}
