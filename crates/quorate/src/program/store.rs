@@ -5,6 +5,7 @@
 //! Held by: quorate-cli/tests/resume.rs.
 
 use std::fmt::Display;
+use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
 use clap::{Arg, ArgAction, ArgMatches, value_parser};
@@ -89,7 +90,9 @@ impl Store {
         let database = Database::create(path).map_err(|error| {
             let what = match error {
                 DatabaseError::DatabaseAlreadyOpen => "another search has it open".to_string(),
-                DatabaseError::Storage(StorageError::Io(error)) => error.to_string(),
+                DatabaseError::Storage(StorageError::Io(error)) if error.kind() != ErrorKind::InvalidData => {
+                    error.to_string()
+                }
                 error => format!("it is no store of a search ({error})"),
             };
             Failure::Usage(format!("--store {}: {what}", path.display()))
@@ -118,13 +121,10 @@ impl Store {
                 let mut table = writing.open_table(SEARCH)?;
                 writing.open_table(RECORDS)?;
                 let kept = table.get("name")?.map(|kept| kept.value().to_string());
-                match kept {
-                    Some(kept) => kept,
-                    None => {
-                        table.insert("name", search)?;
-                        search.to_string()
-                    }
+                if kept.is_none() {
+                    table.insert("name", search)?;
                 }
+                kept.unwrap_or_else(|| search.to_string())
             };
             writing.commit()?;
             Ok(kept)

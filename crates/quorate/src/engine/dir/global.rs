@@ -277,14 +277,14 @@ impl<'c, E: Embedded> Global<'c, E> {
         }
         let what = match what {
             KeptWhat::Interface(label) => What::Interface(label),
-            KeptWhat::Rest(place) => match self.locals.found_again(&place, meter)? {
-                Some((node, place)) => What::Rest(node, place),
-                None => {
+            KeptWhat::Rest(place) => {
+                let Some((node, place)) = self.locals.found_again(&place, meter)? else {
                     let error =
                         "the store tells of a run that does not happen: the protocol has changed since";
                     return Err(Halt::Stopped(Stopped::Store(error.to_string())));
-                }
-            },
+                };
+                What::Rest(node, place)
+            }
         };
         self.events.restore(Event { component, what, before, rest, received }, bare);
         Ok(())

@@ -182,9 +182,9 @@ impl Record {
                     label => KeptWhat::Interface(u32::try_from(label).ok()?),
                 },
                 before: from.list(Reader::short)?,
-                rest: from.option()?,
+                rest: from.option()?.pop(),
                 received: from.list(|from| Some((from.short()?, from.index()?)))?,
-                bare: from.option()?,
+                bare: from.option()?.pop(),
             }),
             3 => {
                 let skeleton = from.list(Reader::short)?;
@@ -236,7 +236,9 @@ impl Words {
 
     fn list<T>(&mut self, list: &[T], mut each: impl FnMut(&mut Self, &T)) {
         self.put(list.len() as u64);
-        list.iter().for_each(|one| each(self, one));
+        for one in list {
+            each(self, one);
+        }
     }
 
     fn place(&mut self, place: &KeptPlace) {
@@ -275,10 +277,11 @@ impl Reader<'_> {
         Some(u128::from(self.take()?) << 64 | u128::from(low))
     }
 
-    fn option(&mut self) -> Option<Option<u32>> {
+    /// At most one number.
+    fn option(&mut self) -> Option<Vec<u32>> {
         match self.take()? {
-            0 => Some(None),
-            more => u32::try_from(more - 1).ok().map(Some),
+            0 => Some(Vec::new()),
+            more => Some(vec![u32::try_from(more - 1).ok()?]),
         }
     }
 

@@ -186,7 +186,9 @@ pub fn compose<E: Embedded>(
     let mut meter = Meter::new(search, watch);
     let mut judge = Judge::new(properties);
     let explored = global.restore(&mut meter).and_then(|before| {
-        before.iter().for_each(|judged| judge.count(judged));
+        for judged in &before {
+            judge.count(judged);
+        }
         global.explore(&mut meter, &mut |global, skeleton, meter| judge.look_at(global, skeleton, meter))
     });
     let explored = match (explored, global.commit()) {

@@ -79,12 +79,15 @@ pub(super) struct Held<'k, S> {
     pub(super) mutant: Option<Mutant>,
 }
 
+/// Is told how many operations were new, and a run unless it ended early.
+pub(super) type Told<'t, S, H> = &'t mut dyn FnMut(usize, Option<Run<'_, S>>) -> Result<(), H>;
+
 /// Tells every run of a machine that is held to a local skeleton and does all that it says; and, run or not, how many
 /// operations were new.
 pub(super) fn for_each_run<M: Machine, H>(
     machine: &mut M,
     held: &Held<'_, M::Step>,
-    each: &mut dyn FnMut(&mut M, usize, Option<Run<'_, M::Step>>) -> Result<(), H>,
+    told: Told<'_, M::Step, H>,
 ) -> Result<(), H> {
     let mut search: Runs<'_, M> = Runs {
         held,
@@ -108,7 +111,7 @@ pub(super) fn for_each_run<M: Machine, H>(
             }
             _ => None,
         };
-        each(machine, search.done.len() - fresh, run)?;
+        told(search.done.len() - fresh, run)?;
         if !search.change_a_decision() {
             return Ok(());
         }

@@ -11,6 +11,9 @@ use crate::engine::dir::machine::{Guide, Machine, Operation, Ran};
 use crate::protocol::ProcessId;
 use crate::world::{Channel, StepKind};
 
+/// Where an operation leads: a local state, and everything that is sent; nothing for a panic.
+type Outcome = Option<(LocalId, Vec<MessageId>)>;
+
 /// A process of a group in a run.
 struct Member {
     process: ProcessId,
@@ -20,8 +23,8 @@ struct Member {
     steps: usize,
     /// What others in the group have sent to it, in the order of sending.
     letters: Vec<(MessageId, Origin)>,
-    /// What it can do next, and where that leads: a local state and everything that is sent.
-    next: Vec<(Operation<Act>, Option<(LocalId, Vec<MessageId>)>)>,
+    /// What it can do next, and where that leads.
+    next: Vec<(Operation<Act>, Outcome)>,
 }
 
 /// A run of a group.
@@ -64,7 +67,7 @@ impl Group<'_, '_> {
         self.members[member].next = steps.into_iter().map(|step| self.operation(member, step)).collect();
     }
 
-    fn operation(&self, member: usize, step: Step) -> (Operation<Act>, Option<(LocalId, Vec<MessageId>)>) {
+    fn operation(&self, member: usize, step: Step) -> (Operation<Act>, Outcome) {
         let Member { process, local, steps: index, letters, .. } = &self.members[member];
         let Step { kind, transition, choices, bag, done } = step;
         let origin = |candidate: &Candidate| candidate.place.map(|place| letters[place].1);

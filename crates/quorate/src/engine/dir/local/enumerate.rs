@@ -69,7 +69,7 @@ impl<E: Embedded> Locals<'_, E> {
             last: Vec::new(),
             panics: Vec::new(),
         };
-        for_each_run(*checker, &held, &mut |_, operations, run| {
+        for_each_run(*checker, &held, &mut |operations, run| {
             *steps += operations as u64;
             if let Some(run) = run {
                 *runs += u64::from(run.is_maximal);
@@ -208,7 +208,9 @@ impl<S: Clone + Eq + std::hash::Hash> Enumerated<'_, S> {
 fn rests(last: &[Last], branches: &[Label]) -> Vec<usize> {
     let count = |messages: &[MessageId]| {
         let mut counts: HashMap<MessageId, usize> = HashMap::new();
-        messages.iter().for_each(|message| *counts.entry(*message).or_default() += 1);
+        for message in messages {
+            *counts.entry(*message).or_default() += 1;
+        }
         counts
     };
     let within = |needed: &[MessageId], wanted: &[MessageId]| {

@@ -1,0 +1,124 @@
+//! `--store` and `--resume`: a search that is killed at any moment goes on, and comes to the same answer; and what is
+//! said of a store that does not fit.
+
+mod program;
+
+use std::path::Path;
+use std::process::Stdio;
+use std::thread::sleep;
+use std::time::{Duration, Instant};
+
+use program::{command, run, scratch};
+
+/// The exit code of a command line that cannot be followed.
+const USAGE: i32 = 64;
+
+/// What must be the same however often the search was killed.
+const COUNTS: [&str; 5] = ["verdict", "local_traces", "global_skeletons", "global_traces", "exit"];
+
+type Counts = Vec<(&'static str, serde_json::Value)>;
+
+fn counts(stdout: &[u8], code: Option<i32>) -> Counts {
+    let answer: serde_json::Value = serde_json::from_slice(stdout).expect("JSON");
+    let exit = serde_json::Value::from(code);
+    COUNTS
+        .iter()
+        .map(|name| (*name, if *name == "exit" { exit.clone() } else { answer[*name].clone() }))
+        .collect()
+}
+
+fn with_store<'w>(search: &[&'w str], store: &'w Path) -> Vec<&'w str> {
+    [search, &["--engine", "dir", "--json", "--quiet", "--store", store.to_str().expect("text"), "--resume"]]
+        .concat()
+}
+
+/// Runs a search that keeps what it learns to the end.
+fn finish(search: &[&str], store: &Path) -> (Counts, u64) {
+    let ran = command(&with_store(search, store)).output().expect("the program starts");
+    let answer: serde_json::Value = serde_json::from_slice(&ran.stdout).expect("JSON");
+    (counts(&ran.stdout, ran.status.code()), answer["states"].as_u64().expect("a number"))
+}
+
+/// Starts a search and kills it after some time; `false` if it had come to its end by then.
+fn kill_after(search: &[&str], store: &Path, time: Duration) -> bool {
+    let mut command = command(&with_store(search, store));
+    let mut child = command.stdout(Stdio::null()).stderr(Stdio::null()).spawn().expect("the program starts");
+    sleep(time);
+    let is_over = child.try_wait().expect("a child").is_some();
+    child.kill().expect("it can be killed, or is over");
+    child.wait().expect("a child");
+    !is_over
+}
+
+/// A number below 1000 that looks as if it came by chance.
+fn chance(seed: &mut u64) -> u32 {
+    *seed = seed.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+    u32::try_from((*seed >> 33) % 1_000).expect("a small number")
+}
+
+/// Kills a search again and again, each time going on from what it has kept, and then lets it come to its end.
+fn killed_at_random(search: &[&str], kills: u32, seed: &mut u64) {
+    let whole = scratch(&format!("whole-{seed}.redb"));
+    let begin = Instant::now();
+    let (expected, places) = finish(search, &whole);
+    let time = begin.elapsed();
+    assert!(places > 0);
+    let (again, places_again) = finish(search, &whole);
+    assert_eq!(again, expected);
+    assert!(places_again < places / 2, "almost nothing is left to do: {places_again} of {places}");
+    std::fs::remove_file(&whole).expect("the store is there");
+    let mut killed = 0;
+    while killed < kills {
+        let store = scratch(&format!("killed-{seed}.redb"));
+        // Each store is killed several times, the sooner the more often.
+        while killed < kills && kill_after(search, &store, time * chance(seed) / 2_000) {
+            killed += 1;
+        }
+        let (found, _) = finish(search, &store);
+        assert_eq!(found, expected, "after {killed} kills");
+        std::fs::remove_file(&store).expect("the store is there");
+    }
+}
+
+#[test]
+fn a_search_that_is_killed_at_random_moments_comes_to_the_same_answer() {
+    let mut seed = 20_261_116;
+    killed_at_random(&["check", "pam", "--ledger", "in-steps"], 14, &mut seed);
+    // Where runs are enumerated, places at which components rest are found again as well.
+    let seated = ["check", "dining-philosophers", "--philosophers", "10", "--components", "2"];
+    killed_at_random(&seated, 3, &mut seed);
+    killed_at_random(&["check", "paxos", "--channel", "fifo", "--stale", "keep"], 3, &mut seed);
+}
+
+#[test]
+fn a_violation_is_found_again() {
+    let store = scratch("violated.redb");
+    let search = ["check", "pam", "--bug", "lost-state"];
+    let (first, _) = finish(&search, &store);
+    let (again, _) = finish(&search, &store);
+    assert_eq!(first[0].1, "violated");
+    assert_eq!(again[0], first[0]);
+    std::fs::remove_file(&store).expect("the store is there");
+}
+
+#[test]
+fn stores_that_do_not_fit_are_refused() {
+    let store = scratch("fits.redb");
+    let path = store.to_str().expect("text");
+    let check = ["check", "accumulator", "--engine", "dir", "--store", path];
+    assert_eq!(run(&check).code, 0);
+    let refused = |arguments: &[&str], expected: &str| run(arguments).assert_error(USAGE, expected);
+    refused(&check, "the file exists: expected --resume");
+    refused(&[&check[..], &["--resume", "--servers", "3"]].concat(), "it is of another search");
+    refused(&["check", "accumulator", "--engine", "dir", "--resume"], "expected --store FILE");
+    refused(&["check", "accumulator", "--store", path], "--store goes with --engine dir only");
+    assert_eq!(run(&[&check[..], &["--resume"]].concat()).code, 0, "nothing was lost by that");
+    std::fs::write(&store, "this is no store").expect("a file");
+    refused(&[&check[..], &["--resume"]].concat(), "it is no store of a search");
+    assert_eq!(std::fs::read_to_string(&store).expect("a file"), "this is no store");
+    std::fs::remove_file(&store).expect("the store is there");
+    refused(
+        &["check", "accumulator", "--engine", "dir", "--store", "no/such/folder/x.redb"],
+        "No such file or directory",
+    );
+}
