@@ -3,6 +3,8 @@
 mod page;
 mod program;
 
+use std::path::Path;
+
 use page::Page;
 use quorate::ProcessId;
 use quorate::engine::Search;
@@ -14,13 +16,19 @@ const RUN: &str = "cargo run --release -- ";
 #[test]
 fn commands_print_what_is_shown() {
     let mut page = Page::read("docs/dir.md");
+    // Where the files go that a reader's commands write. A store of an earlier test would be refused.
+    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("dir-page");
+    if folder.exists() {
+        std::fs::remove_dir_all(&folder).expect("what an earlier test left can be removed");
+    }
+    std::fs::create_dir_all(&folder).expect("there is room for a folder");
     let run = |command: &str| {
         let words = command.strip_prefix(RUN).unwrap_or_else(|| panic!("unknown: {command}"));
         let mut command = program::command(&words.split_whitespace().collect::<Vec<_>>());
-        let ran = command.output().expect("the program starts");
+        let ran = command.current_dir(&folder).output().expect("the program starts");
         Some(String::from_utf8_lossy(&ran.stdout).to_string() + &String::from_utf8_lossy(&ran.stderr))
     };
-    assert_eq!(page.compare_all(run), 5);
+    assert_eq!(page.compare_all(run), 11);
     page.finish();
 }
 
