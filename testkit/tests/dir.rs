@@ -8,7 +8,7 @@ use quorate::engine::{Mutant, Search, Tuning};
 use quorate::protocol::Model;
 use quorate::verdict::{Replay, Report, Stopped, Verdict};
 use quorate::world::{Channel, World};
-use quorate::{ProcessId, Role, RoleName, System, Transitions};
+use quorate::{ProcessId, Role, RoleName, System, Transitions, observe};
 use quorate_testkit::corpus::{self, STATES_MAX, for_each_seed, one_seed};
 use quorate_testkit::maximal_runs::{self, Runs};
 use quorate_testkit::naive::{Findings, search};
@@ -239,6 +239,58 @@ fn handlers_that_are_no_functions_are_noticed() {
         matches!(report.verdict, Verdict::Unknown(Stopped::Impure(_))) && told.contains("'send'"),
         "{told}"
     );
+}
+
+/// Says hello once, and cannot bear to hear anything before.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+struct Shy {
+    said: bool,
+    talks: bool,
+}
+
+const SHY: RoleName = RoleName::new("shy");
+const LOUD: RoleName = RoleName::new("loud");
+
+impl Role for Shy {
+    type Message = ();
+
+    fn transitions(&self, t: &mut Transitions<Self>) {
+        t.internal("hello").when(|shy| shy.talks && !shy.said).run(|shy, out| {
+            shy.said = true;
+            out.send_all(LOUD, ());
+        });
+        t.message("hear").of(|shy, _| shy.talks && !shy.said).run(|_, _, _| panic!("too loud"));
+    }
+}
+
+/// Tells everybody once.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+struct Loud(bool);
+
+impl Role for Loud {
+    type Message = ();
+
+    fn transitions(&self, t: &mut Transitions<Self>) {
+        t.internal("tell").when(|loud| !loud.0).run(|loud, out| {
+            loud.0 = true;
+            out.send_all(SHY, ());
+        });
+    }
+}
+
+/// A group that can only panic where it is cut back to has nothing to be seen there.
+#[test]
+fn a_group_panics_where_it_is_cut_back_to() {
+    let system = System::new()
+        .role(SHY, 2, |at| Shy { said: false, talks: at == 0 })
+        .role(LOUD, 1, |_| Loud(false))
+        .invariant("quiet", observe(|shy: &Shy| shy.said), |_| true);
+    let model = system.build().unwrap();
+    let ids: Vec<ProcessId> = model.ids().collect();
+    let components = Components::groups(&model, &[ids[..2].to_vec(), ids[2..].to_vec()]);
+    let search = Search { components, ..Search::default() };
+    let report = dir(&model, &search, &mut ());
+    assert!(matches!(report.verdict, Verdict::Violated(_)), "{:?}", report.verdict);
 }
 
 /// A restart is a step that nobody sees.

@@ -260,6 +260,7 @@ impl Run {
                     self.stuck = self.who_is_stuck(tasks);
                 }
                 let Some(at) = ask(&choices) else {
+                    tell_waiting(self.waiting(tasks));
                     self.shared.winds_up = true;
                     continue;
                 };
@@ -290,6 +291,16 @@ impl Run {
         }
         choices.sort_by_key(|choice| choice.operation.agent);
         choices
+    }
+
+    /// What threads wait to do that others have made impossible.
+    fn waiting(&self, tasks: &[usize]) -> Vec<Operation<Step>> {
+        let waiting = tasks.iter().filter_map(|task| {
+            let Thread { agent, wants, operations, .. } = &self.threads[*task];
+            let (act, nth) = self.shared.waits_to(*agent, wants.as_ref()?)?;
+            Some(operation(*operations, Step { agent: *agent, act, nth }))
+        });
+        waiting.collect()
     }
 
     /// The first choice of the next thread after the one that is running, so that no thread spins while others wait.
@@ -325,6 +336,13 @@ fn operation(index: usize, step: Step) -> Operation<Step> {
     };
     let received: Vec<MessageId> = received;
     Operation { agent: step.agent, index, member: MEMBER, step, received, sent }
+}
+
+/// Tells the guide what threads wait to do.
+fn tell_waiting(waiting: Vec<Operation<Step>>) {
+    ASKING.set(true);
+    GUIDE.with(|guide| guide.wait(waiting));
+    ASKING.set(false);
 }
 
 /// Which of the choices the guide wants.

@@ -155,6 +155,27 @@ impl Shared {
         vec![(Act::Wake { condvar: *condvar, lock: *lock }, nth)]
     }
 
+    /// What a thread would do if another had not taken the lock, or what was in the channel.
+    pub(crate) fn waits_to(&self, agent: Agent, request: &Request) -> Option<Happens> {
+        if !self.possible_for(agent, request).is_empty() {
+            return None;
+        }
+        let taken = |lock: &Object| self.locks.get(lock).map_or(0, |lock| lock.taken);
+        match request {
+            Request::Acquire(lock, hold, need) => Some((Act::Acquire(*lock, *hold, *need), taken(lock))),
+            Request::Wake { condvar, lock } => {
+                let woken = self.condvars.get(condvar).is_some_and(|it| it.woken.contains(&agent));
+                woken.then(|| (Act::Wake { condvar: *condvar, lock: *lock }, taken(lock)))
+            }
+            Request::Take(channel, need) => {
+                Some((Act::Take(*channel, *need), self.channel(channel).map_or(0, |it| it.taken)))
+            }
+            // Whoever has received what this waits for has looked at the same network.
+            Request::Receive(_) => Some((Act::Nothing, self.sent_and_received)),
+            _ => None,
+        }
+    }
+
     fn channel(&self, channel: &Object) -> Option<&Channel> {
         self.channels.get(channel)
     }

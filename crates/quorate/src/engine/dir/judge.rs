@@ -14,7 +14,7 @@ use std::sync::Arc;
 
 use super::checker::{Embedded, MessageId};
 use super::events::{EventId, Skeleton, for_each_closed_set};
-use super::global::Global;
+use super::global::{Global, Panicking};
 use super::journal::Judged;
 use super::local::NodeId;
 use super::meter::Meter;
@@ -188,8 +188,13 @@ impl<'p> Judge<'p> {
         if let Some((number, known)) = self.views.get(&occasion) {
             return Ok((*number, Arc::clone(known)));
         }
-        let places = &global.locals.table(node, &occasion.2, meter)?.places;
-        let views = Arc::new(views_of(global, &self.properties[at], node, places));
+        let table = global.locals.table(node, &occasion.2, meter)?;
+        // Where nothing but a panic can come next, there is nothing to be seen.
+        if let Some(panic) = table.panics.first().cloned() {
+            let skeleton = skeleton.clone();
+            return Err(Halt::Panicking(Box::new(Panicking { skeleton, component, panic })));
+        }
+        let views = Arc::new(views_of(global, &self.properties[at], node, &table.places));
         let number = self.views.len();
         self.views.insert(occasion, (number, Arc::clone(&views)));
         Ok((number, views))

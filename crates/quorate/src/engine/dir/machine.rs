@@ -55,6 +55,10 @@ pub trait Guide<S> {
     /// may be ended in whatever way is easiest.
     fn choose(&mut self, possible: &[Operation<S>]) -> Option<usize>;
 
+    /// The run goes no further, and agents wait to do this, which another has made impossible: as those do that wait for
+    /// a lock. Where nothing that happens makes something else impossible there is nothing to tell.
+    fn wait(&mut self, _waiting: Vec<Operation<S>>) {}
+
     /// What properties see of a member changes, by the operation that was chosen last.
     fn observe(&mut self, member: usize, observed: usize);
 }

@@ -8,7 +8,8 @@
 //! are equal, and whether the second might give the agent of the first something else to do, which says where a
 //! decision is worth changing. Whether it does shows only when the second has come first: then the agent is asked for
 //! anything that does not sleep. Runs are held to a local skeleton: what others see happens as it says, and an agent
-//! that could do something else that others see may stop there instead.
+//! that could do something else that others see may stop there instead. So a run may end though agents wait, for a lock
+//! or for the skeleton: what they wait to do might have come before what was done, like anything that was.
 //! Invariant: of the runs that are told no two differ only in the order of independent operations.
 //! Held by: testkit/tests/dir.rs (as many runs as an enumerator finds, in groups), the tests of quorate-threads.
 
@@ -96,6 +97,7 @@ pub(super) fn for_each_run<M: Machine, H>(
         initial: vec![0; held.skeleton.len()],
         decisions: 0,
         stopped: Vec::new(),
+        waiting: Vec::new(),
         ending: None,
     };
     loop {
@@ -207,6 +209,8 @@ struct Runs<'k, M: Machine> {
     initial: Vec<usize>,
     decisions: usize,
     stopped: Vec<usize>,
+    /// What agents wait to do at the end.
+    waiting: Vec<Operation<M::Step>>,
     ending: Option<Ending>,
 }
 
@@ -221,6 +225,7 @@ impl<M: Machine> Runs<'_, M> {
         self.done.clear();
         self.initial.fill(0);
         self.stopped.clear();
+        self.waiting.clear();
         self.decisions = 0;
         self.ending = None;
         kept
@@ -338,6 +343,23 @@ impl<M: Machine> Runs<'_, M> {
                 }
             }
         }
+        if matches!(self.ending, Some(Ending::Asleep)) {
+            return;
+        }
+        let at = self.done.len();
+        for operation in std::mem::take(&mut self.waiting) {
+            let (clock, seen) = self.clocks(&operation);
+            let level = self.levels.len();
+            self.done.push(Done { operation, clock, seen, observed: Vec::new(), level });
+            for level in 0..level {
+                // What does not depend on it could come before it just as well as after it.
+                let depends = M::depends(self.levels[level].taken.operation(), &self.done[at].operation);
+                if depends && self.is_race(machine, level, at) {
+                    self.try_others(level, at);
+                }
+            }
+            self.done.pop();
+        }
     }
 
     /// Where the operation of a decision is in the run; nowhere if an agent stopped.
@@ -432,6 +454,7 @@ impl<M: Machine> Runs<'_, M> {
         let is_maximal = may.is_empty();
         may.retain(|one| !self.stopped.contains(&one.agent()));
         if may.is_empty() {
+            self.waiting.extend(possible.iter().filter(|operation| operation.is_seen()).cloned());
             self.ending = Some(Ending::Here { next, is_maximal });
             return false;
         }
@@ -489,6 +512,10 @@ impl<M: Machine> Guide<M::Step> for Runs<'_, M> {
                 }
             }
         }
+    }
+
+    fn wait(&mut self, waiting: Vec<Operation<M::Step>>) {
+        self.waiting.extend(waiting);
     }
 
     fn observe(&mut self, member: usize, observed: usize) {
