@@ -35,7 +35,8 @@ fn with_store<'w>(search: &[&'w str], store: &'w Path) -> Vec<&'w str> {
 /// Runs a search that keeps what it learns to the end.
 fn finish(search: &[&str], store: &Path) -> (Counts, u64) {
     let ran = command(&with_store(search, store)).output().expect("the program starts");
-    let answer: serde_json::Value = serde_json::from_slice(&ran.stdout).expect("JSON");
+    let told = String::from_utf8_lossy(&ran.stderr);
+    let answer: serde_json::Value = serde_json::from_slice(&ran.stdout).unwrap_or_else(|_| panic!("{told}"));
     (counts(&ran.stdout, ran.status.code()), answer["states"].as_u64().expect("a number"))
 }
 
@@ -88,6 +89,18 @@ fn a_search_that_is_killed_at_random_moments_comes_to_the_same_answer() {
     let seated = ["check", "dining-philosophers", "--philosophers", "10", "--components", "2"];
     killed_at_random(&seated, 3, &mut seed);
     killed_at_random(&["check", "paxos", "--channel", "fifo", "--stale", "keep"], 3, &mut seed);
+}
+
+/// Killed while it makes its file, a search leaves something that is no store yet.
+#[test]
+fn what_a_kill_at_the_very_beginning_leaves_is_no_obstacle() {
+    let store = scratch("begun.redb");
+    let unfinished = scratch("begun.redb.new");
+    std::fs::write(&unfinished, "half a store").expect("a file");
+    let (found, _) = finish(&["check", "accumulator"], &store);
+    assert_eq!(found[0].1, "holds");
+    assert!(!unfinished.exists());
+    std::fs::remove_file(&store).expect("the store is there");
 }
 
 #[test]

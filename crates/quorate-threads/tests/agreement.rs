@@ -20,6 +20,10 @@ enum Op {
     Add,
     /// Adds what it has seen so far, behind a lock.
     Lock,
+    /// Sends while it has the lock.
+    SendLocked,
+    /// Waits for a message while it has the lock.
+    ReceiveLocked,
 }
 
 #[derive(Clone, Debug)]
@@ -53,7 +57,13 @@ fn act(op: Op, seen: u64, shared: &Shared, outbox: &Outbox<u8, u64>) -> u64 {
             *sum += seen + 1;
             *sum
         }
-        Op::Receive | Op::Look => seen,
+        Op::SendLocked => {
+            let mut sum = shared.sum.lock().expect("no one panics");
+            *sum += 1;
+            outbox.send(1 - outbox.me(), u8::try_from(*sum % 4).expect("small"));
+            seen
+        }
+        Op::Receive | Op::Look | Op::ReceiveLocked => seen,
     }
 }
 
@@ -70,11 +80,15 @@ fn component(program: &Program, net: &Net<u8, u64>) {
         let received = match op {
             Op::Receive => net.recv(),
             Op::Look => net.try_recv(),
+            Op::ReceiveLocked => {
+                let _locked = shared.sum.lock().expect("no one panics");
+                net.recv()
+            }
             _ => None,
         };
         match (op, received) {
             (_, Some((_, number))) => seen = 5 * seen + u64::from(number) + 1,
-            (Op::Receive, None) => break,
+            (Op::Receive | Op::ReceiveLocked, None) => break,
             (op, None) => seen = act(*op, seen, &shared, &net.outbox()),
         }
     }
@@ -115,18 +129,17 @@ impl Chance {
     }
 }
 
-#[test]
-fn components_one_by_one_show_what_the_whole_program_shows() {
+/// Compares so many systems. Tells how many have a whole program that ends soon enough, and how many sights one had at
+/// most.
+fn compare(systems: usize, waiting: &[Op], quiet: &[Op]) -> (usize, usize) {
     let runs_max = 50_000;
     let mut chance = Chance(11);
     let (mut compared, mut sights_max) = (0, 0);
-    for _ in 0..80 {
+    for _ in 0..systems {
         // Only one of the two waits, so the whole program always ends.
         let alone = [Op::Send, Op::Send, Op::Look, Op::Expose, Op::Expose, Op::Add];
-        let waiting = [Op::Send, Op::Receive, Op::Receive, Op::Expose, Op::Expose, Op::Add, Op::Lock];
-        let quiet = [Op::Send, Op::Expose, Op::Expose, Op::Add, Op::Lock];
         let first = Program { main: chance.ops(5, &alone), other: Vec::new() };
-        let second = Program { main: chance.ops(4, &waiting), other: chance.ops(2, &quiet) };
+        let second = Program { main: chance.ops(4, waiting), other: chance.ops(2, quiet) };
         let programs = [first, second];
         let (whole, expected) = system(&programs);
         let scheduler = DfsScheduler::new(Some(runs_max), false);
@@ -143,5 +156,22 @@ fn components_one_by_one_show_what_the_whole_program_shows() {
         compared += 1;
         sights_max = sights_max.max(expected.len());
     }
+    (compared, sights_max)
+}
+
+#[test]
+fn components_one_by_one_show_what_the_whole_program_shows() {
+    let waiting = [Op::Send, Op::Receive, Op::Receive, Op::Expose, Op::Expose, Op::Add, Op::Lock];
+    let quiet = [Op::Send, Op::Expose, Op::Expose, Op::Add, Op::Lock];
+    let (compared, sights_max) = compare(80, &waiting, &quiet);
     assert!(compared >= 30 && sights_max >= 6, "{compared} systems compared, at most {sights_max} sights");
+}
+
+/// Threads that wait for a lock wait for the network, too.
+#[test]
+fn also_if_they_send_and_receive_while_they_have_a_lock() {
+    let waiting = [Op::SendLocked, Op::ReceiveLocked, Op::ReceiveLocked, Op::Expose, Op::Lock];
+    let quiet = [Op::SendLocked, Op::Expose, Op::Lock];
+    let (compared, sights_max) = compare(50, &waiting, &quiet);
+    assert!(compared >= 20 && sights_max >= 4, "{compared} systems compared, at most {sights_max} sights");
 }

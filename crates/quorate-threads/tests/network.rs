@@ -24,6 +24,26 @@ fn listening(in_order: bool) -> (Processes<u8, u64>, Vec<MessageId>) {
     (machine, arrivals.to_vec())
 }
 
+/// A component that remembers earlier runs cannot be relied on.
+#[test]
+fn a_component_that_does_something_else_in_every_run_is_noticed() {
+    static RUNS: std::sync::atomic::AtomicUsize = std::sync::atomic::AtomicUsize::new(0);
+    let system = Threaded::new().component("moody", |_: Net<u8, u64>| {
+        let count = 1 + RUNS.fetch_add(1, std::sync::atomic::Ordering::Relaxed) % 3;
+        let number = Arc::new(Mutex::new(0));
+        let theirs = Arc::clone(&number);
+        let other = thread::spawn(move || *theirs.lock().unwrap() += 1);
+        for _ in 0..count {
+            *number.lock().unwrap() += 1;
+        }
+        other.join().unwrap();
+    });
+    let outcome = system.check();
+    let stopped = outcome.stopped.expect("nothing can be concluded");
+    assert!(stopped.to_string().contains("does not do the same"), "{stopped}");
+    assert_eq!(outcome.violation, None);
+}
+
 #[test]
 fn messages_of_one_sender_stay_in_order_unless_they_need_not() {
     for (in_order, expected) in [(true, 3), (false, 6)] {

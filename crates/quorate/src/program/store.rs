@@ -5,6 +5,7 @@
 //! Held by: quorate-cli/tests/resume.rs.
 
 use std::fmt::Display;
+use std::hash::{DefaultHasher, Hasher};
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
@@ -61,18 +62,29 @@ pub(super) fn asked(
             path.display()
         )));
     }
-    let store = Store::open(path, &name(protocol, arguments, model, search))?;
+    let store = Store::open(path, &name(protocol, arguments, model, search)?)?;
     Ok(Some(Logbook::new(store)))
 }
 
-/// Of which search a store is: everything that its answer depends on.
-fn name(protocol: &Protocol, arguments: &Arguments, model: &Model, search: &Search) -> String {
-    let mut words = vec![env!("CARGO_PKG_VERSION").to_string(), protocol.name().to_string()];
+/// Of which search a store is: everything that its answer depends on. That the handlers are the same can be found out
+/// by asking them, but of the properties only the program itself tells.
+fn name(
+    protocol: &Protocol,
+    arguments: &Arguments,
+    model: &Model,
+    search: &Search,
+) -> Result<String, Failure> {
+    let program = std::env::current_exe().and_then(std::fs::read);
+    let program =
+        program.map_err(|error| Failure::Usage(format!("--store: the program cannot be read: {error}")))?;
+    let mut hasher = DefaultHasher::new();
+    hasher.write(&program);
+    let mut words = vec![format!("{:x}", hasher.finish()), protocol.name().to_string()];
     words.push(format!("{arguments:?}"));
     words.extend(world::words(model.world()));
     words.extend(search.components.as_ref().map(|components| format!("{components:?}")));
     words.extend(model.start().map(|start| format!("{:?}", Snapshot::way(start))));
-    words.join(" ")
+    Ok(words.join(" "))
 }
 
 /// A file with records.
@@ -87,6 +99,32 @@ struct Store {
 
 impl Store {
     fn open(path: &Path, search: &str) -> Result<Self, Failure> {
+        if !path.exists() {
+            // Killed in the middle of this, it leaves nothing that looks like a store.
+            let mut unfinished = path.as_os_str().to_os_string();
+            unfinished.push(".new");
+            let unfinished = PathBuf::from(unfinished);
+            let wrong =
+                |error: std::io::Error| Failure::Usage(format!("--store {}: {error}", path.display()));
+            if unfinished.exists() {
+                std::fs::remove_file(&unfinished).map_err(wrong)?;
+            }
+            Store::at(&unfinished)?.begin(search).map_err(Failure::Usage)?;
+            std::fs::rename(&unfinished, path).map_err(wrong)?;
+        }
+        let store = Store::at(path)?;
+        let kept = store.begin(search).map_err(Failure::Usage)?;
+        if kept != search {
+            return Err(Failure::Usage(format!(
+                "--store {}: it is of another search, or of another version of the program: expected a new file",
+                path.display()
+            )));
+        }
+        Ok(store)
+    }
+
+    /// A file as it is; a new one if there is none.
+    fn at(path: &Path) -> Result<Self, Failure> {
         let database = Database::create(path).map_err(|error| {
             let what = match error {
                 DatabaseError::DatabaseAlreadyOpen => "another search has it open".to_string(),
@@ -97,15 +135,7 @@ impl Store {
             };
             Failure::Usage(format!("--store {}: {what}", path.display()))
         })?;
-        let store = Store { path: path.to_path_buf(), database, pending: Vec::new(), committed: 0 };
-        let kept = store.begin(search).map_err(Failure::Usage)?;
-        if kept != search {
-            return Err(Failure::Usage(format!(
-                "--store {}: it is of another search, or of another version: expected a new file",
-                path.display()
-            )));
-        }
-        Ok(store)
+        Ok(Store { path: path.to_path_buf(), database, pending: Vec::new(), committed: 0 })
     }
 
     fn wrong(&self, error: impl Display) -> String {

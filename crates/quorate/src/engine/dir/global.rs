@@ -227,8 +227,8 @@ impl<'c, E: Embedded> Global<'c, E> {
         let Some(logbook) = self.logbook.clone() else { return Ok(Vec::new()) };
         let wrong = |error: String| Halt::Stopped(Stopped::Store(error));
         let rows = logbook.with(|ledger| ledger.read()).map_err(wrong)?;
-        let read =
-            |row: &Vec<u64>| Record::read(row).ok_or_else(|| wrong("the store cannot be read".to_string()));
+        let unreadable = || wrong("the store cannot be read".to_string());
+        let read = |row: &Vec<u64>| Record::read(row).ok_or_else(unreadable);
         let records: Vec<Record> = rows.iter().map(read).collect::<Result<_, Halt>>()?;
         if records.is_empty() {
             return Ok(Vec::new());
@@ -252,10 +252,14 @@ impl<'c, E: Embedded> Global<'c, E> {
             match record {
                 Record::Event(kept) => self.restore_event(kept, meter)?,
                 Record::Found(skeleton, found_out) => {
+                    if skeleton.iter().any(|event| *event as usize >= self.events.count()) {
+                        return Err(unreadable());
+                    }
                     self.note(skeleton, meter);
                     judged.extend(found_out);
                 }
-                Record::Explored => self.explored += 1,
+                Record::Explored if self.explored < self.found.len() => self.explored += 1,
+                Record::Explored => return Err(unreadable()),
                 Record::Asked(_) | Record::Label(_) => {}
             }
         }

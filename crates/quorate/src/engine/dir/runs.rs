@@ -84,12 +84,13 @@ pub(super) struct Held<'k, S> {
 pub(super) type Told<'t, S, H> = &'t mut dyn FnMut(usize, Option<Run<'_, S>>) -> Result<(), H>;
 
 /// Tells every run of a machine that is held to a local skeleton and does all that it says; and, run or not, how many
-/// operations were new.
+/// operations were new. `false` if the component does not do the same whenever the same happens to it: then nothing that
+/// was told can be relied on.
 pub(super) fn for_each_run<M: Machine, H>(
     machine: &mut M,
     held: &Held<'_, M::Step>,
     told: Told<'_, M::Step, H>,
-) -> Result<(), H> {
+) -> Result<bool, H> {
     let mut search: Runs<'_, M> = Runs {
         held,
         levels: Vec::new(),
@@ -98,11 +99,20 @@ pub(super) fn for_each_run<M: Machine, H>(
         decisions: 0,
         stopped: Vec::new(),
         waiting: Vec::new(),
+        strays: false,
         ending: None,
     };
+    // The first run is repeated: who does something else then does not depend on what happens alone.
+    machine.run(held.component, &held.arrivals, &mut search);
+    let mut rehearsed = Some(search.steps());
     loop {
-        let fresh = search.begin();
+        let kept = search.begin();
+        let fresh = if rehearsed.is_some() { 0 } else { kept };
         let ran = machine.run(held.component, &held.arrivals, &mut search);
+        let differs = rehearsed.take().is_some_and(|before| before != search.steps());
+        if differs || search.strays || search.decisions < search.levels.len() || search.done.len() < fresh {
+            return Ok(false);
+        }
         if held.mutant != Some(Mutant::NoRaces) {
             search.note_races(machine, fresh);
         }
@@ -115,7 +125,7 @@ pub(super) fn for_each_run<M: Machine, H>(
         };
         told(search.done.len() - fresh, run)?;
         if !search.change_a_decision() {
-            return Ok(());
+            return Ok(true);
         }
     }
 }
@@ -211,10 +221,17 @@ struct Runs<'k, M: Machine> {
     stopped: Vec<usize>,
     /// What agents wait to do at the end.
     waiting: Vec<Operation<M::Step>>,
+    /// Can something that has happened before not happen again?
+    strays: bool,
     ending: Option<Ending>,
 }
 
 impl<M: Machine> Runs<'_, M> {
+    /// What was done, by whom.
+    fn steps(&self) -> Vec<(usize, M::Step)> {
+        self.done.iter().map(|done| (done.operation.agent, done.operation.step.clone())).collect()
+    }
+
     /// Prepares the next run. Tells how many operations are the same as in the last one.
     fn begin(&mut self) -> usize {
         let last = self.levels.len();
@@ -492,9 +509,10 @@ impl<M: Machine> Guide<M::Step> for Runs<'_, M> {
             possible.iter().position(|one| one.agent == agent && one.step == *step)
         };
         if let Some((agent, step)) = self.held.begins.get(self.done.len()) {
-            let at = find(*agent, step).expect("what has happened once can happen again");
-            self.take(&possible[at]);
-            return Some(at);
+            let again = find(*agent, step);
+            self.strays |= again.is_none();
+            self.take(&possible[again?]);
+            return again;
         }
         loop {
             if self.decisions == self.levels.len() && !self.decide(possible) {
@@ -505,10 +523,10 @@ impl<M: Machine> Guide<M::Step> for Runs<'_, M> {
             match taken {
                 Alternative::Stop(operation) => self.stopped.push(operation.agent),
                 Alternative::Do(operation) => {
-                    let at = find(operation.agent, &operation.step);
-                    let at = at.expect("what has happened once can happen again");
-                    self.take(&operation);
-                    return Some(at);
+                    let again = find(operation.agent, &operation.step);
+                    self.strays |= again.is_none();
+                    self.take(&possible[again?]);
+                    return again;
                 }
             }
         }

@@ -16,6 +16,7 @@ use crate::engine::dir::events::for_each_closed_set;
 use crate::engine::dir::machine::Ran;
 use crate::engine::dir::meter::Meter;
 use crate::engine::dir::runs::{Done, Held, Label, Run, for_each_run};
+use crate::verdict::Stopped;
 
 /// A run that goes no further unless others see it.
 struct Last {
@@ -69,7 +70,7 @@ impl<E: Embedded> Locals<'_, E> {
             last: Vec::new(),
             panics: Vec::new(),
         };
-        for_each_run(*checker, &held, &mut |operations, run| {
+        let is_reliable = for_each_run(*checker, &held, &mut |operations, run| {
             *steps += operations as u64;
             if let Some(run) = run {
                 *runs += u64::from(run.is_maximal);
@@ -78,6 +79,11 @@ impl<E: Embedded> Locals<'_, E> {
             *places += std::mem::take(&mut found.fresh);
             meter.tick(*places, *steps, *table_bytes)
         })?;
+        if !is_reliable {
+            let told = "a component does not do the same whenever the same happens to it: it may look at a clock, or at \
+                        what it has done in an earlier run";
+            return Err(Halt::Stopped(Stopped::Impure(told.to_string())));
+        }
         let Enumerated { mut table, branches, last, panics, .. } = found;
         table.quiescent = last.iter().filter(|run| run.next.is_empty()).map(|run| run.place).collect();
         table.rests = rests(&last, &branches);
