@@ -259,7 +259,7 @@ impl Role for Shy {
             shy.said = true;
             out.send_all(LOUD, ());
         });
-        t.message("hear").of(|shy, _| shy.talks && !shy.said).run(|_, _, _| panic!("too loud"));
+        t.message("hear").of(|shy, ()| shy.talks && !shy.said).run(|_, _, _| panic!("too loud"));
     }
 }
 
