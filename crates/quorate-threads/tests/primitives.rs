@@ -6,7 +6,7 @@ mod support;
 use quorate_threads::sync::atomic::{AtomicBool, AtomicUsize, Ordering::SeqCst};
 use quorate_threads::sync::{Arc, Condvar, Mutex, RwLock, mpsc};
 use quorate_threads::{Net, Processes, Threaded, thread};
-use support::{Everything, everything};
+use support::{Everything, everything, spawn_all};
 
 fn all(main: impl Fn(Net<u8, u64>) + Send + Sync + 'static) -> (Processes<u8, u64>, Everything) {
     let mut machine = Threaded::new().component("alone", main).machine();
@@ -20,18 +20,6 @@ fn outcomes(machine: &Processes<u8, u64>, everything: &Everything) -> Vec<u64> {
         everything.observed.iter().filter_map(|number| machine.observation(*number)).collect();
     outcomes.sort_unstable();
     outcomes
-}
-
-fn spawn_all(count: usize, body: impl Fn(usize) + Send + Sync + 'static) {
-    let body = Arc::new(body);
-    let spawn = |me: usize| {
-        let body = Arc::clone(&body);
-        thread::spawn(move || body(me))
-    };
-    let threads: Vec<_> = (0..count).map(spawn).collect();
-    for thread in threads {
-        thread.join().expect("it does not panic");
-    }
 }
 
 #[test]

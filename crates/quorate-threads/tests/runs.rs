@@ -8,7 +8,7 @@ use std::collections::BTreeSet;
 use quorate_threads::sync::atomic::{AtomicUsize, Ordering::SeqCst};
 use quorate_threads::sync::{Arc, Mutex, RwLock, mpsc};
 use quorate_threads::{Net, Outcome, Threaded, thread};
-use support::everything;
+use support::{everything, spawn_all};
 
 type Program = Arc<dyn Fn(Net<u8, u64>) + Send + Sync>;
 
@@ -23,24 +23,12 @@ fn checked(program: &Program) -> Outcome {
     outcome
 }
 
-fn workers(count: usize, body: impl Fn(usize) + Send + Sync + 'static) {
-    let body = Arc::new(body);
-    let spawn = |me: usize| {
-        let body = Arc::clone(&body);
-        thread::spawn(move || body(me))
-    };
-    let threads: Vec<_> = (0..count).map(spawn).collect();
-    for thread in threads {
-        thread.join().expect("workers do not panic");
-    }
-}
-
 /// Each of some threads takes a lock once.
 fn counter(threads: usize) -> Program {
     Arc::new(move |net| {
         let count = Arc::new(Mutex::new(0));
         let shared = Arc::clone(&count);
-        workers(threads, move |_| *shared.lock().expect("no one panics") += 1);
+        spawn_all(threads, move |_| *shared.lock().expect("no one panics") += 1);
         net.expose(*count.lock().expect("no one panics"));
     })
 }
@@ -57,7 +45,7 @@ fn a_counter_is_run_once_for_each_order() {
 #[test]
 fn independent_threads_and_readers_are_run_once() {
     let apart: Program = Arc::new(|_| {
-        workers(4, |_| {
+        spawn_all(4, |_| {
             let own = Mutex::new(0);
             for _ in 0..4 {
                 *own.lock().expect("no one panics") += 1;
@@ -66,7 +54,7 @@ fn independent_threads_and_readers_are_run_once() {
     });
     let reading: Program = Arc::new(|_| {
         let value = Arc::new(RwLock::new(0));
-        workers(4, move |_| drop(value.read()));
+        spawn_all(4, move |_| drop(value.read()));
     });
     for program in [apart, reading] {
         let outcome = checked(&program);
@@ -79,7 +67,7 @@ fn independent_threads_and_readers_are_run_once() {
 fn three_threads() -> Program {
     Arc::new(|_| {
         let sum = Arc::new(RwLock::new(0));
-        workers(3, move |me| {
+        spawn_all(3, move |me| {
             let tally = AtomicUsize::new(0);
             for _ in 0..2 {
                 tally.fetch_add(1, SeqCst);

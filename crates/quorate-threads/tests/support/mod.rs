@@ -1,10 +1,13 @@
 //! The simplest enumerator of runs: every choice at every moment, one run after the other; and what they are if the
 //! order of independent operations is forgotten.
 
+#![allow(dead_code, reason = "each test file uses a part of this")]
+
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use quorate::engine::dir::{Guide, Machine, MessageId, Operation, Ran};
-use quorate_threads::{Processes, Step};
+use quorate_threads::sync::Arc;
+use quorate_threads::{Processes, Step, thread};
 
 /// Takes the first choice everywhere but where it was told to take another.
 #[derive(Default)]
@@ -102,5 +105,18 @@ pub(crate) fn everything<M: Machine<Step = Step>>(
         if !tree.advance() {
             return all;
         }
+    }
+}
+
+/// Starts so many threads, which are told their numbers, and waits until all have ended.
+pub(crate) fn spawn_all(count: usize, body: impl Fn(usize) + Send + Sync + 'static) {
+    let body = Arc::new(body);
+    let spawn = |me: usize| {
+        let body = Arc::clone(&body);
+        thread::spawn(move || body(me))
+    };
+    let threads: Vec<_> = (0..count).map(spawn).collect();
+    for thread in threads {
+        thread.join().expect("it does not panic");
     }
 }
