@@ -420,12 +420,12 @@ fn job<'p>(
 
 /// The answer of `tables --json`.
 #[derive(Serialize)]
-struct TableAnswer<'t> {
+struct TableAnswer<'t, R> {
     quorate: u64,
     table: &'static str,
     source: &'static str,
     notes: &'t [&'static str],
-    rows: Vec<RowAnswer>,
+    rows: Vec<R>,
 }
 
 /// A row of it.
@@ -452,7 +452,7 @@ struct Side {
     result: String,
 }
 
-impl<'t> TableAnswer<'t> {
+impl<'t> TableAnswer<'t, RowAnswer> {
     fn new(table: &'t Table, lines: &[Line<'_>]) -> Self {
         let row = |line: &Line<'_>| {
             let published = &line.row.published;

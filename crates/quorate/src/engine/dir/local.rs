@@ -117,6 +117,8 @@ pub(super) struct Locals<'c, E: Embedded> {
     label_numbers: HashMap<Label, LabelId>,
     /// The steps that panic, or after which agents wait for each other, with what is known of why.
     pub(super) panics: Vec<(Option<E::Step>, String)>,
+    /// The hashes of places that were asked for.
+    hashes: HashMap<(NodeId, usize), u128>,
     /// How many places there are.
     pub(super) places: u64,
     /// How many steps were taken from them.
@@ -148,6 +150,7 @@ impl<'c, E: Embedded> Locals<'c, E> {
             labels,
             label_numbers,
             panics: Vec::new(),
+            hashes: HashMap::new(),
             places: 0,
             steps: 0,
             runs: 0,
@@ -439,6 +442,9 @@ impl<'c, E: Embedded> Locals<'c, E> {
 
     /// A hash of a place with its node, the same in every process in which labels have the same numbers.
     pub(super) fn hash(&mut self, node: NodeId, place: usize) -> u128 {
+        if let Some(known) = self.hashes.get(&(node, place)) {
+            return *known;
+        }
         let component = self.component(node);
         let Place { point, taken, cause, .. } = &self.nodes[node].places[place];
         let point = *point;
@@ -457,7 +463,9 @@ impl<'c, E: Embedded> Locals<'c, E> {
         if let Some((before, at)) = self.nodes[node].key.rest {
             parts.push(self.hash(before, at));
         }
-        hash128(&parts)
+        let hash = hash128(&parts);
+        self.hashes.insert((node, place), hash);
+        hash
     }
 
     /// A place in a form in which it can be kept.

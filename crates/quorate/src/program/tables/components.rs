@@ -24,7 +24,7 @@ use super::super::output;
 use super::super::progress::heed_interrupts;
 use super::super::units::grouped;
 use super::figure::{self, Unit};
-use super::job;
+use super::{TableAnswer, job};
 use crate::engine::dir::Interfaces;
 use crate::protocol::Protocol;
 use crate::verdict::{Stopped, Verdict};
@@ -179,7 +179,7 @@ pub(super) fn run(
         }
     }
     let page = if matches.get_flag("json") {
-        super::super::json_line(&Answer::new(table, &lines))?
+        super::super::json_line(&TableAnswer::<RowAnswer>::new(table, &lines))?
     } else {
         page(table, &lines)
     };
@@ -299,17 +299,7 @@ fn shown(ratio: f64) -> String {
     }
 }
 
-/// The answer of `tables --json`.
-#[derive(Serialize)]
-struct Answer<'t> {
-    quorate: u64,
-    table: &'static str,
-    source: &'static str,
-    notes: &'t [&'static str],
-    rows: Vec<RowAnswer>,
-}
-
-/// A row of it.
+/// A row of the answer of `tables --json`.
 #[derive(Serialize)]
 struct RowAnswer {
     row: &'static str,
@@ -334,7 +324,7 @@ struct PlainAnswer {
     seconds: f64,
 }
 
-impl<'t> Answer<'t> {
+impl<'t> TableAnswer<'t, RowAnswer> {
     fn new(table: &'t ComponentTable, lines: &[Line<'_>]) -> Self {
         let plain = |plain: &Explored| PlainAnswer {
             runs: plain.interfaces.enumerated_runs,
@@ -352,6 +342,6 @@ impl<'t> Answer<'t> {
             agrees: line.agrees(),
         };
         let rows = lines.iter().map(row).collect();
-        Answer { quorate: FORMAT, table: table.name, source: table.source, notes: &table.notes, rows }
+        TableAnswer { quorate: FORMAT, table: table.name, source: table.source, notes: &table.notes, rows }
     }
 }
