@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use quorate::engine::dir::{Components, dir};
 use quorate::engine::{Mutant, Search, Tuning};
 use quorate::protocol::Model;
-use quorate::verdict::{Replay, Report, Stopped, Verdict};
+use quorate::verdict::{Coverage, Replay, Report, Stopped, Verdict};
 use quorate::world::{Channel, World};
 use quorate::{ProcessId, Role, RoleName, System, Transitions, observe};
 use quorate_testkit::corpus::{self, STATES_MAX, for_each_seed, one_seed};
@@ -89,6 +89,13 @@ fn differences(model: &Model, found: &Findings, runs: Runs, report: &Report) -> 
     differences
 }
 
+/// What must not depend on the number of threads: everything but the time it takes.
+fn figures(report: &Report) -> String {
+    let Coverage { states, transitions, terminal_states, local_steps, handler_calls, .. } = report.coverage;
+    let counts = (states, transitions, terminal_states, local_steps, handler_calls);
+    format!("{:?}, {:?}, {counts:?}", report.verdict, report.interfaces)
+}
+
 /// What came of one protocol.
 struct Compared {
     violated: bool,
@@ -121,9 +128,14 @@ fn compare(seed: u64, channel: Channel) -> Option<Compared> {
             let search = Search {
                 components: Some(components.clone()),
                 states_max: Some(PLACES_MAX),
+                threads: 3,
                 ..Search::default()
             };
             let report = dir(&model, &search, &mut ());
+            let alone = dir(&model, &Search { threads: 1, ..search }, &mut ());
+            if figures(&alone) != figures(&report) {
+                compared.differences.push(format!("{:?} on one thread", figures(&alone)));
+            }
             if components != Components::processes(&model) && report.verdict.word() == "unknown" {
                 // A group tells apart all that it has been through.
                 continue;

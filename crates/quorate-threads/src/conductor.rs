@@ -47,17 +47,32 @@ thread_local! {
 }
 
 /// The numbers of a component's threads: each by the thread that started it and how many that had started before.
-#[derive(Default)]
 pub(crate) struct Agents {
     numbers: HashMap<(Agent, usize), Agent>,
+    /// How each thread comes from the main one: at every step, how many had been started before.
+    descents: Vec<Vec<usize>>,
+}
+
+impl Default for Agents {
+    fn default() -> Self {
+        Agents { numbers: HashMap::new(), descents: vec![Vec::new()] }
+    }
 }
 
 impl Agents {
     const MAIN: Agent = 0;
 
     fn child(&mut self, parent: Agent, nth: usize) -> Agent {
-        let fresh = Agents::MAIN + 1 + self.numbers.len();
-        *self.numbers.entry((parent, nth)).or_insert(fresh)
+        let Agents { numbers, descents } = self;
+        *numbers.entry((parent, nth)).or_insert_with(|| {
+            descents.push([descents[parent].as_slice(), &[nth]].concat());
+            descents.len() - 1
+        })
+    }
+
+    /// The number of a thread that has this number elsewhere.
+    pub(crate) fn agent_of(&mut self, other: &Agents, agent: Agent) -> Agent {
+        other.descents[agent].iter().fold(Agents::MAIN, |parent, nth| self.child(parent, *nth))
     }
 }
 
@@ -289,7 +304,8 @@ impl Run {
                 Choice { task, operation: operation(*operations, step) }
             }));
         }
-        choices.sort_by_key(|choice| choice.operation.agent);
+        // By descent: numbers depend on what was run before.
+        choices.sort_by_key(|choice| &self.agents.descents[choice.operation.agent]);
         choices
     }
 

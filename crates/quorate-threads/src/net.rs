@@ -58,8 +58,8 @@ pub(crate) struct Book<M, O> {
     messages: Mutex<Numbers<Envelope<M>>>,
     observations: Mutex<Numbers<Option<O>>>,
     links: Links,
-    /// How often a component was run.
-    pub(crate) runs: AtomicU64,
+    /// How often a component was run, by whatever book.
+    pub(crate) runs: Arc<AtomicU64>,
 }
 
 impl<M: Clone + Eq + Hash, O: Clone + Eq + Hash> Book<M, O> {
@@ -70,8 +70,13 @@ impl<M: Clone + Eq + Hash, O: Clone + Eq + Hash> Book<M, O> {
             messages: Mutex::default(),
             observations: Mutex::new(observations),
             links,
-            runs: AtomicU64::new(0),
+            runs: Arc::default(),
         }
+    }
+
+    /// A book for the same components, in which nothing has a number yet.
+    pub(crate) fn twin(&self) -> Self {
+        Book { runs: Arc::clone(&self.runs), ..Book::new(Arc::clone(&self.links)) }
     }
 
     pub(crate) fn number_message(&self, from: usize, to: usize, message: M) -> MessageId {
@@ -82,6 +87,18 @@ impl<M: Clone + Eq + Hash, O: Clone + Eq + Hash> Book<M, O> {
     /// The messages; a panic cannot leave them half changed.
     pub(crate) fn messages(&self) -> MutexGuard<'_, Numbers<Envelope<M>>> {
         self.messages.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The number of a message that has this number in another book.
+    pub(crate) fn message_of(&self, other: &Book<M, O>, message: MessageId) -> MessageId {
+        let (from, to, content) = other.messages().get(message as usize).clone();
+        self.number_message(from, to, content)
+    }
+
+    /// The number of an observation that has this number in another book.
+    pub(crate) fn observed_of(&self, other: &Book<M, O>, observed: usize) -> usize {
+        let observation = other.observations().get(observed).clone();
+        self.observations().number(observation)
     }
 
     pub(crate) fn observations(&self) -> MutexGuard<'_, Numbers<Option<O>>> {

@@ -119,6 +119,67 @@ pub struct Step {
     pub nth: usize,
 }
 
+/// Says by which numbers something goes elsewhere.
+pub(crate) struct Renaming<'r> {
+    /// Of threads.
+    pub(crate) agent: &'r mut dyn FnMut(Agent) -> Agent,
+    /// Of messages.
+    pub(crate) message: &'r mut dyn FnMut(MessageId) -> MessageId,
+    /// Of what is shown to properties.
+    pub(crate) observed: &'r mut dyn FnMut(usize) -> usize,
+}
+
+impl Renaming<'_> {
+    fn object(&mut self, object: Object) -> Object {
+        Object { maker: (self.agent)(object.maker), ..object }
+    }
+
+    fn agents(&mut self, agents: &[Agent]) -> Vec<Agent> {
+        agents.iter().map(|agent| (self.agent)(*agent)).collect()
+    }
+
+    /// A step under its other names.
+    pub(crate) fn step(&mut self, step: &Step) -> Step {
+        Step { agent: (self.agent)(step.agent), act: self.act(&step.act), nth: step.nth }
+    }
+
+    fn act(&mut self, act: &Act) -> Act {
+        match act {
+            Act::Spawn(child) => Act::Spawn((self.agent)(*child)),
+            Act::Exit => Act::Exit,
+            Act::Join(other) => Act::Join((self.agent)(*other)),
+            Act::Acquire(lock, hold, need) => Act::Acquire(self.object(*lock), *hold, *need),
+            Act::Busy(lock, hold) => Act::Busy(self.object(*lock), *hold),
+            Act::Release(lock, hold) => Act::Release(self.object(*lock), *hold),
+            Act::Wait { condvar, lock } => {
+                Act::Wait { condvar: self.object(*condvar), lock: self.object(*lock) }
+            }
+            Act::Wake { condvar, lock } => {
+                Act::Wake { condvar: self.object(*condvar), lock: self.object(*lock) }
+            }
+            Act::Notify { condvar, woken } => {
+                Act::Notify { condvar: self.object(*condvar), woken: self.agents(woken) }
+            }
+            Act::Put(channel) => Act::Put(self.object(*channel)),
+            Act::Take(channel, need) => Act::Take(self.object(*channel), *need),
+            Act::Empty(channel, hung_up) => {
+                let mut hung_up = self.agents(hung_up);
+                hung_up.sort_unstable();
+                Act::Empty(self.object(*channel), hung_up)
+            }
+            Act::HangUp(channel) => Act::HangUp(self.object(*channel)),
+            Act::HungUp(channel, need) => Act::HungUp(self.object(*channel), *need),
+            Act::Deafen(channel) => Act::Deafen(self.object(*channel)),
+            Act::Load(number) => Act::Load(self.object(*number)),
+            Act::Update(number) => Act::Update(self.object(*number)),
+            Act::Send(message) => Act::Send((self.message)(*message)),
+            Act::Receive(message) => Act::Receive((self.message)(*message)),
+            Act::Nothing => Act::Nothing,
+            Act::Expose(observed) => Act::Expose((self.observed)(*observed)),
+        }
+    }
+}
+
 impl fmt::Display for Object {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(formatter, "{}.{}", self.maker, self.nth)

@@ -20,7 +20,7 @@ use crate::conductor::{Agents, conduct};
 use crate::net::{Book, Net, Sight};
 use crate::outcome::Outcome;
 use crate::shared::Arrival;
-use crate::step::{Step, depends, races};
+use crate::step::{Renaming, Step, depends, races};
 
 /// Can the first send to the second?
 pub(crate) type Links = Arc<dyn Fn(usize, usize) -> bool + Send + Sync>;
@@ -85,6 +85,7 @@ pub struct Threaded<M, O = ()> {
     invariants: Vec<(String, Holds<O>)>,
     in_order: bool,
     links: Links,
+    explorers: usize,
 }
 
 impl<M, O> Debug for Threaded<M, O> {
@@ -103,7 +104,15 @@ where
     #[expect(clippy::new_without_default, reason = "a system without components is of no use")]
     pub fn new() -> Self {
         let links: Links = Arc::new(|from, to| from != to);
-        Threaded { components: Vec::new(), invariants: Vec::new(), in_order: true, links }
+        let explorers = Search::default().threads;
+        Threaded { components: Vec::new(), invariants: Vec::new(), in_order: true, links, explorers }
+    }
+
+    /// How many components are explored at a time, each on a thread of the operating system: as many as the machine has
+    /// cores, unless this says otherwise. The outcome does not depend on it.
+    #[must_use]
+    pub fn explorers(self, explorers: usize) -> Self {
+        Threaded { explorers, ..self }
     }
 
     /// Who sends to whom, if not everybody to everybody: in the whole program a component waits for messages until all
@@ -156,18 +165,19 @@ where
 
     /// As [`Threaded::check`], unless a watch stops it.
     pub fn check_while(self, watch: &mut dyn Watch) -> Outcome {
+        let search = Search { threads: self.explorers, ..Search::default() };
         let mut processes = self.machine();
         let properties = processes.invariants.properties();
         let names: Vec<String> = processes.mains.iter().map(|(name, _)| name.clone()).collect();
         let in_order = processes.in_order;
-        let composed = compose(&mut processes, in_order, &properties, &Search::default(), watch);
+        let composed = compose(&mut processes, in_order, &properties, &search, watch);
         Outcome::new(composed, &names, &processes.book, &properties)
     }
 
     /// The components, to be run one by one.
     pub fn machine(self) -> Processes<M, O> {
         let agents = self.components.iter().map(|_| Agents::default()).collect();
-        let Threaded { components, invariants, in_order, links } = self;
+        let Threaded { components, invariants, in_order, links, .. } = self;
         let invariants = Invariants { list: Arc::new(invariants) };
         let parts = Components::each(components.len());
         let values = vec![Value::new(Shown::<O>(None))];
@@ -259,6 +269,13 @@ where
         self.book.observations().get(observed).clone()
     }
 
+    /// Keeps what was exposed for the first time, as properties see it.
+    fn note_observations(&mut self) {
+        let observations = self.book.observations();
+        let fresh = observations.since(self.values.len()).iter();
+        self.values.extend(fresh.map(|observation| Value::new(Shown(observation.clone()))));
+    }
+
     /// The name of an invariant that does not hold of what the components have exposed.
     pub fn broken_by(&self, seen: &[Option<O>]) -> Option<&str> {
         self.invariants.broken_by(seen)
@@ -283,9 +300,7 @@ where
         let net = Net::scripted(component, Arc::clone(&self.book));
         let ran = conduct(move || main(net), &mut self.agents[component], arrivals, self.in_order, guide);
         self.book.runs.fetch_add(1, Ordering::Relaxed);
-        let observations = self.book.observations();
-        let fresh = observations.since(self.values.len()).iter();
-        self.values.extend(fresh.map(|observation| Value::new(Shown(observation.clone()))));
+        self.note_observations();
         ran
     }
 
@@ -325,6 +340,41 @@ where
 
     fn observed(&self, observed: usize) -> &Value {
         &self.values[observed]
+    }
+
+    fn twin(&self) -> Self {
+        Processes {
+            mains: self.mains.clone(),
+            invariants: self.invariants.clone(),
+            in_order: self.in_order,
+            agents: self.mains.iter().map(|_| Agents::default()).collect(),
+            book: Arc::new(self.book.twin()),
+            parts: self.parts.clone(),
+            values: vec![Value::new(Shown::<O>(None))],
+        }
+    }
+
+    fn message_of(&mut self, other: &Self, message: MessageId) -> MessageId {
+        self.book.message_of(&other.book, message)
+    }
+
+    fn step_of(&mut self, other: &Self, component: usize, agent: usize, step: &Step) -> (usize, Step) {
+        let (agents, there) = (&mut self.agents[component], &other.agents[component]);
+        let (book, their_book) = (&self.book, &other.book);
+        let mut named = |agent| agents.agent_of(there, agent);
+        let agent = named(agent);
+        let mut renaming = Renaming {
+            agent: &mut named,
+            message: &mut |message| book.message_of(their_book, message),
+            observed: &mut |observed| book.observed_of(their_book, observed),
+        };
+        (agent, renaming.step(step))
+    }
+
+    fn observed_of(&mut self, other: &Self, observed: usize) -> usize {
+        let observed = self.book.observed_of(&other.book, observed);
+        self.note_observations();
+        observed
     }
 
     fn unreliable(&self) -> Option<Stopped> {

@@ -48,3 +48,14 @@ fn without_the_race_everything_is_explored_and_shuttle_alone_does_not_get_there(
     let runs = shuttle::Runner::new(scheduler, config).run(system(1, 2, false).whole());
     assert!(start.elapsed() >= 10 * took, "Shuttle is through after {runs} runs");
 }
+
+#[test]
+fn the_outcome_does_not_depend_on_how_many_are_explored_at_a_time() {
+    for has_race in [true, false] {
+        let alone = system(2, 1, has_race).explorers(1).check();
+        assert!(alone.runs > 100, "{}", alone.runs);
+        for explorers in [2, 3] {
+            assert_eq!(system(2, 1, has_race).explorers(explorers).check(), alone, "{explorers} at a time");
+        }
+    }
+}

@@ -48,8 +48,9 @@ pub trait Places<S> {
     fn observed_at(&mut self, component: usize, point: PointId) -> usize;
 }
 
-/// A model checker that lets itself be driven.
-pub trait Embedded: Machine {
+/// A model checker that lets itself be driven. There can be several for one system, each on a thread of its own and
+/// with numbers of its own: what has a number in one can be told to another.
+pub trait Embedded: Machine<Step: Send + Sync> + Send + Sync + Sized {
     /// The components.
     fn components(&self) -> &Components;
 
@@ -73,6 +74,28 @@ pub trait Embedded: Machine {
     fn relearn(&mut self, _asked: &[u64]) -> Result<(), String> {
         Err("this checker cannot go on from what was learned before".to_string())
     }
+
+    /// Another checker of the same components.
+    #[must_use]
+    fn twin(&self) -> Self;
+
+    /// The number of a message that has this number in another checker.
+    fn message_of(&mut self, other: &Self, message: MessageId) -> MessageId;
+
+    /// A step of an agent of a component, as it was told by another checker.
+    fn step_of(
+        &mut self,
+        other: &Self,
+        component: usize,
+        agent: usize,
+        step: &Self::Step,
+    ) -> (usize, Self::Step);
+
+    /// What properties see, by the number that this has in another checker.
+    fn observed_of(&mut self, other: &Self, observed: usize) -> usize;
+
+    /// Is asked what was asked of another checker.
+    fn learn_from(&mut self, _other: &Self, _asked: &[u64]) {}
 
     /// Why what it told cannot be relied on, if it cannot.
     fn unreliable(&self) -> Option<Stopped>;

@@ -24,7 +24,7 @@ use super::Halt;
 use super::checker::{Embedded, MessageId};
 use super::events::{Event, EventId, Events, InterfaceMessage, Skeleton, What, for_each_closed_set};
 use super::journal::{Judged, KeptEvent, KeptWhat, Logbook, Record};
-use super::local::{LabelId, Locals, NodeId, Panic, Table};
+use super::local::{LabelId, Locals, NodeId, Panic, Table, Wanted};
 use super::meter::Meter;
 use super::runs::Label;
 use crate::engine::{Mutant, Search};
@@ -88,7 +88,7 @@ impl<'c, E: Embedded> Global<'c, E> {
     pub(super) fn new(checker: &'c mut E, in_order: bool, search: &Search) -> Self {
         let mutant = search.tuning.mutant;
         Global {
-            locals: Locals::new(checker, in_order, mutant),
+            locals: Locals::new(checker, in_order, search),
             events: Events::default(),
             in_order,
             mutant,
@@ -147,6 +147,25 @@ impl<'c, E: Embedded> Global<'c, E> {
         Ok(())
     }
 
+    /// Makes the tables that show what can happen instead of what a skeleton says, and what can be seen in its course. A
+    /// panic in any of them comes first: where nothing but a panic can follow, there is nothing to be seen.
+    fn prepare_branches(&mut self, skeleton: &Skeleton, meter: &mut Meter<'_>) -> Result<(), Halt> {
+        let mut places = Vec::new();
+        for component in 0..self.components() {
+            if self.locals.is_enumerated(component) {
+                let own = self.events.of(skeleton, component);
+                let prefixes = self.prefixes(&own).into_iter();
+                let prefix = |kept: Vec<EventId>| self.events.max_prefix(skeleton, component, &kept);
+                places.extend(prefixes.map(|kept| (prefix(kept), component)));
+            }
+        }
+        self.prepare(&places, meter)?;
+        for (prefix, component) in &places {
+            self.situation(prefix, *component, meter)?;
+        }
+        Ok(())
+    }
+
     /// The prefixes of what a component does.
     fn prefixes(&self, own: &[EventId]) -> Vec<Vec<EventId>> {
         let place = |event: EventId| own.binary_search(&event).ok();
@@ -175,6 +194,7 @@ impl<'c, E: Embedded> Global<'c, E> {
         told: &mut dyn FnMut(&mut Self, &Skeleton, &mut Meter<'_>) -> Result<Judged, Halt>,
     ) -> Result<(), Halt> {
         let complete = self.complete(skeleton, meter)?;
+        self.prepare_branches(&complete, meter)?;
         let bare = self.events.bare(&complete);
         let judged = if self.note(complete.clone(), meter) { Some(told(self, &bare, meter)?) } else { None };
         self.keep(&[Record::Found(complete, judged)])
@@ -302,19 +322,26 @@ impl<'c, E: Embedded> Global<'c, E> {
 
     /// Lets the components go on, in any order, as long as others see something of it.
     fn complete(&mut self, mut skeleton: Skeleton, meter: &mut Meter<'_>) -> Result<Skeleton, Halt> {
-        let (mut component, mut still) = (0, 0);
-        while still < self.components() {
-            let situation = self.situation(&skeleton, component, meter)?;
-            if let Some(next) = self.next_events(component, &situation).first() {
-                insert(&mut skeleton, *next);
-                still = 0;
-            } else {
-                still += 1;
-                component = (component + 1) % self.components();
+        loop {
+            let at: Vec<(Skeleton, usize)> = (0..self.components())
+                .filter(|component| self.locals.is_enumerated(*component))
+                .map(|component| (skeleton.clone(), component))
+                .collect();
+            self.prepare(&at, meter)?;
+            let mut next = Vec::new();
+            for component in 0..self.components() {
+                let situation = self.situation(&skeleton, component, meter)?;
+                next.extend(self.next_events(component, &situation).first());
+            }
+            if next.is_empty() {
+                return Ok(skeleton);
+            }
+            // What one component does next takes nothing from another.
+            for event in next {
+                insert(&mut skeleton, event);
             }
             meter.pass()?;
         }
-        Ok(skeleton)
     }
 
     /// What can happen instead, if a component has got as far as this: every skeleton that comes of it, and is not a
@@ -360,6 +387,39 @@ impl<'c, E: Embedded> Global<'c, E> {
         component: usize,
         meter: &mut Meter<'_>,
     ) -> Result<Standing, Halt> {
+        loop {
+            match self.standing_if_known(skeleton, component) {
+                Ok(standing) => return Ok(standing),
+                Err(Wanted { node, offers }) => self.locals.table(node, &offers, meter)?,
+            };
+        }
+    }
+
+    /// Makes the tables of some components, each in a skeleton, together. What they are asked for may show which others
+    /// are needed.
+    fn prepare(&mut self, places: &[(Skeleton, usize)], meter: &mut Meter<'_>) -> Result<(), Halt> {
+        loop {
+            let wanted: Vec<Wanted> =
+                places.iter().filter_map(|(skeleton, component)| self.wanted(skeleton, *component)).collect();
+            if wanted.is_empty() {
+                return Ok(());
+            }
+            self.locals.make(wanted, meter)?;
+        }
+    }
+
+    /// The table that is needed next to know what a component can do in a skeleton, if it is not known.
+    fn wanted(&mut self, skeleton: &[EventId], component: usize) -> Option<Wanted> {
+        let node = match self.standing_if_known(skeleton, component) {
+            Ok(standing) => standing.node,
+            Err(wanted) => return Some(wanted),
+        };
+        let wanted = Wanted { node, offers: self.on_offer(skeleton, component).contents };
+        (!self.locals.knows(&wanted)).then_some(wanted)
+    }
+
+    /// Where a component is in a skeleton, or the table that would show it.
+    fn standing_if_known(&mut self, skeleton: &[EventId], component: usize) -> Result<Standing, Wanted> {
         let members = self.locals.checker.components().members(component).len();
         let mut standing = Standing {
             node: Locals::<'_, E>::root(component),
@@ -370,7 +430,7 @@ impl<'c, E: Embedded> Global<'c, E> {
             standing.node = match self.events.get(event).what {
                 What::Interface(label) => {
                     standing.events[self.locals.label(label).member].push(event);
-                    self.locals.child(standing.node, label, meter)?
+                    self.locals.child(standing.node, label)?
                 }
                 What::Rest(node, place) => {
                     standing.rest = Some(event);
@@ -401,6 +461,18 @@ impl<'c, E: Embedded> Global<'c, E> {
         offer.contents = offer.messages.iter().map(|(message, _)| *message).collect();
         self.locals.normalise(&mut offer.contents);
         offer
+    }
+
+    /// With which messages on offer there is a table that shows all that can be seen of a component at a node. Where runs
+    /// are enumerated, what is received is seen, so what is on offer makes no difference.
+    pub(super) fn offers_for_sights(
+        &mut self,
+        skeleton: &[EventId],
+        component: usize,
+        node: NodeId,
+    ) -> Vec<MessageId> {
+        let known = self.locals.is_enumerated(component).then(|| self.locals.sound_table(node)).flatten();
+        known.unwrap_or_else(|| self.on_offer(skeleton, component).contents)
     }
 
     /// Where a component is in a skeleton and what it can do there; a panic that can come next ends the search.

@@ -11,6 +11,7 @@ mod group;
 mod single;
 
 use std::collections::HashMap;
+use std::hash::{DefaultHasher, Hash, Hasher};
 use std::sync::Arc;
 
 use self::single::Point;
@@ -22,9 +23,38 @@ use crate::world::StepKind;
 
 type LocalId = u32;
 
-/// A step of a process.
-#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+/// A step of a process. It is kept once, however many runs contain it.
+#[derive(Clone, Debug)]
 pub struct Act {
+    hash: u64,
+    deed: Arc<Deed>,
+}
+
+impl Act {
+    fn new(deed: Deed) -> Self {
+        let mut hasher = DefaultHasher::new();
+        deed.hash(&mut hasher);
+        Act { hash: hasher.finish(), deed: Arc::new(deed) }
+    }
+}
+
+impl PartialEq for Act {
+    fn eq(&self, other: &Self) -> bool {
+        self.hash == other.hash && (Arc::ptr_eq(&self.deed, &other.deed) || self.deed == other.deed)
+    }
+}
+
+impl Eq for Act {}
+
+impl Hash for Act {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        state.write_u64(self.hash);
+    }
+}
+
+/// What a process does in a step.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+struct Deed {
     process: ProcessId,
     /// In which local state.
     local: LocalId,
@@ -189,7 +219,7 @@ impl<'m> Handlers<'m> {
 
     /// A step as it can be told, with its process.
     pub fn local_step(&self, act: &Act) -> (ProcessId, LocalStep) {
-        let Act { process, kind, transition, choices, consumed, .. } = act.clone();
+        let Deed { process, kind, transition, choices, consumed, .. } = act.deed.as_ref().clone();
         let consumed = consumed.iter().map(|(message, _)| self.envelope(*message).clone()).collect();
         (process, LocalStep { kind, transition, choices, consumed })
     }
@@ -440,12 +470,61 @@ impl Embedded for Handlers<'_> {
         }
     }
 
+    fn twin(&self) -> Self {
+        Handlers::new(self.model, self.components.clone())
+    }
+
+    fn message_of(&mut self, other: &Self, message: MessageId) -> MessageId {
+        let (to, envelope) = &other.messages[message as usize];
+        self.number_message(*to, envelope.clone())
+    }
+
+    fn step_of(&mut self, other: &Self, _: usize, agent: usize, step: &Act) -> (usize, Act) {
+        let step = step.deed.as_ref();
+        let Deed { process, kind, transition, choices, .. } = step.clone();
+        let local = self.number_local(other.locals[step.local as usize].clone());
+        let mut consumed: Vec<(MessageId, Option<Origin>)> =
+            step.consumed.iter().map(|(message, from)| (self.message_of(other, *message), *from)).collect();
+        consumed.sort_unstable();
+        let inside =
+            step.inside.iter().map(|(to, message)| (*to, self.message_of(other, *message))).collect();
+        (agent, Act::new(Deed { process, local, kind, transition, choices, consumed, inside }))
+    }
+
+    fn observed_of(&mut self, other: &Self, observed: usize) -> usize {
+        let local = self.number_local(other.observed(observed).clone());
+        self.observe(local)
+    }
+
+    fn learn_from(&mut self, other: &Self, asked: &[u64]) {
+        let translated = self.translated(other, asked);
+        let asked = translated.and_then(|asked| self.ask_as_before(&asked));
+        asked.expect("a bug in quorate: what a checker was asked cannot be asked of another");
+    }
+
     fn unreliable(&self) -> Option<Stopped> {
         self.impure.clone().map(Stopped::Impure)
     }
 }
 
 impl Handlers<'_> {
+    /// What another checker was asked, in the numbers of this one.
+    fn translated(&mut self, other: &Self, asked: &[u64]) -> Option<Vec<u64>> {
+        let mut asked = asked.to_vec();
+        if asked.first() == Some(&INITIAL) {
+            return Some(asked);
+        }
+        let local = usize::try_from(*asked.get(2)?).ok()?;
+        asked[2] = self.number_local(other.locals.get(local)?.clone()).into();
+        for message in asked.iter_mut().skip(5) {
+            *message = self.message_of(other, u32::try_from(*message).ok()?).into();
+        }
+        if let Some(bag) = asked.get_mut(5..) {
+            bag.sort_unstable();
+        }
+        Some(asked)
+    }
+
     /// Asks what was asked before, in the form in which it is kept; nothing if it has another form.
     fn ask_as_before(&mut self, asked: &[u64]) -> Option<()> {
         let (kind, rest) = asked.split_first()?;

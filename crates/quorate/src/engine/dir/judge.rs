@@ -184,7 +184,7 @@ impl<'p> Judge<'p> {
         meter: &mut Meter<'_>,
     ) -> Result<(usize, Views), Halt> {
         let node = global.standing(skeleton, component, meter)?.node;
-        let occasion = (at, node, global.on_offer(skeleton, component).contents);
+        let occasion = (at, node, global.offers_for_sights(skeleton, component, node));
         if let Some((number, known)) = self.views.get(&occasion) {
             return Ok((*number, Arc::clone(known)));
         }

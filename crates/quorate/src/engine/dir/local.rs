@@ -17,6 +17,7 @@
 //! Held by: testkit/tests/dir.rs.
 
 mod enumerate;
+mod workers;
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::sync::Arc;
@@ -26,7 +27,7 @@ use super::checker::{Embedded, MessageId, Move, PointId};
 use super::journal::{KeptPlace, hash128};
 use super::meter::Meter;
 use super::runs::Label;
-use crate::engine::Mutant;
+use crate::engine::{Mutant, Search};
 
 pub(super) type LabelId = u32;
 pub(super) type NodeId = usize;
@@ -92,6 +93,13 @@ pub(super) struct Table {
     pub(super) endless: bool,
 }
 
+/// A table that is asked for: what a component can do at a node with these messages on offer.
+#[derive(Clone, PartialEq, Eq, Hash)]
+pub(super) struct Wanted {
+    pub(super) node: NodeId,
+    pub(super) offers: Vec<MessageId>,
+}
+
 type Seed<S> = (PointId, u128, Cause<S>);
 
 struct Node<S> {
@@ -102,6 +110,8 @@ struct Node<S> {
     /// Where runs are enumerated: their operations, by agent.
     runs: HashMap<Vec<(usize, S)>, usize>,
     tables: HashMap<Vec<MessageId>, Arc<Table>>,
+    /// What is on offer in the first of them in which nothing panics.
+    sound: Option<Vec<MessageId>>,
     /// The nodes after one more interface event, as far as they were asked for.
     children: HashMap<LabelId, NodeId>,
 }
@@ -111,6 +121,10 @@ pub(super) struct Locals<'c, E: Embedded> {
     pub(super) checker: &'c mut E,
     in_order: bool,
     mutant: Option<Mutant>,
+    /// How many tables are made at a time.
+    threads: usize,
+    /// Checkers that make them.
+    twins: Vec<E>,
     nodes: Vec<Node<E::Step>>,
     numbers: HashMap<Key, NodeId>,
     labels: Vec<Label>,
@@ -130,7 +144,7 @@ pub(super) struct Locals<'c, E: Embedded> {
 }
 
 impl<'c, E: Embedded> Locals<'c, E> {
-    pub(super) fn new(checker: &'c mut E, in_order: bool, mutant: Option<Mutant>) -> Self {
+    pub(super) fn new(checker: &'c mut E, in_order: bool, search: &Search) -> Self {
         let mut nodes = Vec::new();
         let mut numbers = HashMap::new();
         for component in 0..checker.components().count() {
@@ -144,7 +158,9 @@ impl<'c, E: Embedded> Locals<'c, E> {
         Locals {
             checker,
             in_order,
-            mutant,
+            mutant: search.tuning.mutant,
+            threads: search.threads,
+            twins: Vec::new(),
             nodes,
             numbers,
             labels,
@@ -217,27 +233,30 @@ impl<'c, E: Embedded> Locals<'c, E> {
         left
     }
 
-    /// The node after one more interface event.
-    pub(super) fn child(
-        &mut self,
-        node: NodeId,
-        label: LabelId,
-        meter: &mut Meter<'_>,
-    ) -> Result<NodeId, Halt> {
+    /// The node after one more interface event; or else the table that shows it, which is not known yet.
+    pub(super) fn child(&mut self, node: NodeId, label: LabelId) -> Result<NodeId, Wanted> {
         if let Some(known) = self.nodes[node].children.get(&label) {
             return Ok(*known);
         }
         let mut key = self.nodes[node].key.clone();
         let Label { member, received, .. } = self.label(label);
-        let (member, received) = (*member, received.clone());
-        key.labels[member].push(label);
-        if !self.numbers.contains_key(&key) {
+        key.labels[*member].push(label);
+        let Some(child) = self.numbers.get(&key).copied() else {
             // The event is possible with what it receives on offer, so its node is found when that is asked for.
-            self.table(node, &received, meter)?;
-        }
-        let child = self.numbers[&key];
+            return Err(Wanted { node, offers: received.clone() });
+        };
         self.nodes[node].children.insert(label, child);
         Ok(child)
+    }
+
+    /// The messages on offer in the first table of a node that was made and in which nothing panics.
+    pub(super) fn sound_table(&self, node: NodeId) -> Option<Vec<MessageId>> {
+        self.nodes[node].sound.clone()
+    }
+
+    /// Is a table known?
+    pub(super) fn knows(&self, wanted: &Wanted) -> bool {
+        self.nodes[wanted.node].tables.contains_key(&wanted.offers)
     }
 
     /// The node of a component that rests at a place of a node.
@@ -291,15 +310,26 @@ impl<'c, E: Embedded> Locals<'c, E> {
         if let Some(known) = self.nodes[node].tables.get(offers) {
             return Ok(Arc::clone(known));
         }
-        let component = self.component(node);
-        let table = if self.checker.places(component).is_some() {
-            self.merge(node, offers, meter)?
-        } else {
+        let table = if self.is_enumerated(self.component(node)) {
             self.enumerate(node, offers, meter)?
+        } else {
+            self.merge(node, offers, meter)?
         };
+        self.keep_table(node, offers, table)
+    }
+
+    /// Are the runs of a component enumerated, one by one?
+    pub(super) fn is_enumerated(&mut self, component: usize) -> bool {
+        self.checker.places(component).is_none()
+    }
+
+    fn keep_table(&mut self, node: NodeId, offers: &[MessageId], table: Table) -> Result<Arc<Table>, Halt> {
         let table = Arc::new(table);
         let entries = offers.len() + table.places.len() + table.quiescent.len() + table.branches.len();
         self.table_bytes += 8 * entries as u64 + TABLE_BYTES;
+        if table.panics.is_empty() {
+            self.nodes[node].sound.get_or_insert_with(|| offers.to_vec());
+        }
         self.nodes[node].tables.insert(offers.to_vec(), Arc::clone(&table));
         match self.checker.unreliable() {
             Some(stopped) => Err(Halt::Stopped(stopped)),
@@ -493,7 +523,15 @@ impl<'c, E: Embedded> Locals<'c, E> {
         while let Some(label) = next_in_causal_order(&kept.labels, &known, &before, |label| self.label(label))
         {
             known[self.label(label).member] += 1;
-            node = self.child(node, label, meter)?;
+            node = match self.child(node, label) {
+                Ok(child) => child,
+                Err(Wanted { node, offers }) => {
+                    self.table(node, &offers, meter)?;
+                    let there = self.child(node, label).ok();
+                    let Some(child) = there else { return Ok(None) };
+                    child
+                }
+            };
         }
         self.table(node, &kept.taken, meter)?;
         let places = 0..self.nodes[node].places.len();
@@ -586,6 +624,6 @@ impl<S> Node<S> {
     fn new(key: Key, seeds: Vec<Seed<S>>) -> Self {
         let (numbers, runs, tables, children) =
             (HashMap::new(), HashMap::new(), HashMap::new(), HashMap::new());
-        Node { key, seeds, places: Vec::new(), numbers, runs, tables, children }
+        Node { key, seeds, places: Vec::new(), numbers, runs, tables, sound: None, children }
     }
 }

@@ -37,6 +37,13 @@ impl<S> Operation<S> {
     }
 }
 
+impl<S: Clone> Operation<S> {
+    /// Who, and what it does.
+    pub(super) fn agent_and_step(&self) -> (usize, S) {
+        (self.agent, self.step.clone())
+    }
+}
+
 /// How a run went.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Ran {

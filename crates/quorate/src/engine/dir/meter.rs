@@ -27,21 +27,41 @@ impl<'w> Meter<'w> {
         Meter { watch, states_max, bytes_max, ticks: 0, other_bytes: 0, coverage: Coverage::default() }
     }
 
+    /// How many places of one table are too many.
+    pub(super) fn places_max(&self) -> u64 {
+        self.states_max.unwrap_or(u64::MAX)
+    }
+
+    /// A table is in the making: so far there are so many places, and so many steps were taken. What of it is new is not
+    /// known yet.
+    pub(super) fn glance(&mut self, places: u64, steps: u64, table_bytes: u64) -> Result<(), Halt> {
+        self.count(places, steps, table_bytes);
+        self.ask_watch()
+    }
+
+    fn count(&mut self, places: u64, steps: u64, table_bytes: u64) {
+        (self.coverage.states, self.coverage.transitions) = (places, steps);
+        self.coverage.bytes = places * PLACE_BYTES + table_bytes + self.other_bytes;
+    }
+
     /// Something small was done: so many places were seen, so many steps taken from them, and tables of so many bytes
     /// made of them.
     pub(super) fn tick(&mut self, places: u64, steps: u64, table_bytes: u64) -> Result<(), Halt> {
-        (self.coverage.states, self.coverage.transitions) = (places, steps);
-        self.coverage.bytes = places * PLACE_BYTES + table_bytes + self.other_bytes;
+        self.count(places, steps, table_bytes);
         self.pass()
     }
 
     /// Something small was done.
     pub(super) fn pass(&mut self) -> Result<(), Halt> {
-        self.ticks += 1;
         let states = self.states_max.filter(|limit| self.coverage.states > *limit);
         if let Some(limit) = states {
             return Err(Halt::Stopped(Stopped::States(limit)));
         }
+        self.ask_watch()
+    }
+
+    fn ask_watch(&mut self) -> Result<(), Halt> {
+        self.ticks += 1;
         if !self.ticks.is_multiple_of(TICKS) {
             return Ok(());
         }

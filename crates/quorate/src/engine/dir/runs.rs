@@ -69,14 +69,14 @@ pub(super) struct Run<'r, S> {
 }
 
 /// What the runs have in common.
-pub(super) struct Held<'k, S> {
+pub(super) struct Held<S> {
     pub(super) component: usize,
     /// What arrives from other components.
     pub(super) arrivals: Vec<MessageId>,
     /// What others see of each member: all of it, in order.
-    pub(super) skeleton: Vec<Vec<&'k Label>>,
+    pub(super) skeleton: Vec<Vec<Label>>,
     /// How every run begins: agents and what they do.
-    pub(super) begins: &'k [(usize, S)],
+    pub(super) begins: Vec<(usize, S)>,
     pub(super) mutant: Option<Mutant>,
 }
 
@@ -88,7 +88,7 @@ pub(super) type Told<'t, S, H> = &'t mut dyn FnMut(usize, Option<Run<'_, S>>) ->
 /// was told can be relied on.
 pub(super) fn for_each_run<M: Machine, H>(
     machine: &mut M,
-    held: &Held<'_, M::Step>,
+    held: &Held<M::Step>,
     told: Told<'_, M::Step, H>,
 ) -> Result<bool, H> {
     let mut search: Runs<'_, M> = Runs {
@@ -212,7 +212,7 @@ enum Ending {
 }
 
 struct Runs<'k, M: Machine> {
-    held: &'k Held<'k, M::Step>,
+    held: &'k Held<M::Step>,
     levels: Vec<Level<M::Step>>,
     /// The run so far. What comes before the first changed decision is kept from the last run.
     done: Vec<Done<M::Step>>,
@@ -317,7 +317,7 @@ impl<M: Machine> Runs<'_, M> {
             let member = operation.member;
             let label = self.label(operation);
             match self.held.skeleton[member].get(seen[member]) {
-                Some(next) if **next == label => may.push(Alternative::Do(operation.clone())),
+                Some(next) if *next == label => may.push(Alternative::Do(operation.clone())),
                 Some(_) => {}
                 None => deviating.push((operation, label)),
             }

@@ -222,6 +222,27 @@ impl Embedded for Underway<'_> {
         self.checker.relearn(asked)
     }
 
+    fn twin(&self) -> Self {
+        let (starts, spots, numbers) = (self.starts.clone(), self.spots.clone(), self.numbers.clone());
+        Underway { checker: self.checker.twin(), in_order: self.in_order, starts, spots, numbers }
+    }
+
+    fn message_of(&mut self, other: &Self, message: MessageId) -> MessageId {
+        self.checker.message_of(&other.checker, message)
+    }
+
+    fn step_of(&mut self, other: &Self, component: usize, agent: usize, step: &Act) -> (usize, Act) {
+        self.checker.step_of(&other.checker, component, agent, step)
+    }
+
+    fn observed_of(&mut self, other: &Self, observed: usize) -> usize {
+        self.checker.observed_of(&other.checker, observed)
+    }
+
+    fn learn_from(&mut self, other: &Self, asked: &[u64]) {
+        self.checker.learn_from(&other.checker, asked);
+    }
+
     fn unreliable(&self) -> Option<Stopped> {
         self.checker.unreliable()
     }

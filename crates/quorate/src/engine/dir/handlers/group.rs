@@ -5,7 +5,7 @@
 //! message comes earlier in which it is interested.
 //! Held by: testkit/tests/dir.rs (groupings of random protocols).
 
-use super::{Act, Candidate, Handlers, LocalId, MessageId, Origin, Step};
+use super::{Act, Candidate, Deed, Handlers, LocalId, MessageId, Origin, Step};
 use crate::engine::dir::checker::Embedded;
 use crate::engine::dir::machine::{Guide, Machine, Operation, Ran};
 use crate::protocol::ProcessId;
@@ -85,7 +85,7 @@ impl Group<'_, '_> {
         // A panic is seen wherever it happens.
         let received = outer.filter(|_| done.is_some()).map(|candidate| candidate.message).collect();
         let process = *process;
-        let step = Act { process, local: *local, kind, transition, choices, consumed, inside };
+        let step = Act::new(Deed { process, local: *local, kind, transition, choices, consumed, inside });
         (Operation { agent: member, index: *index, member, step, received, sent }, done)
     }
 
@@ -102,9 +102,10 @@ impl Group<'_, '_> {
             self.arrivals.remove(at.expect("what is received has arrived"));
         }
         let Member { steps, letters, restarts, local: state, .. } = &mut self.members[member];
-        letters.retain(|(message, origin)| !operation.step.consumed.contains(&(*message, Some(*origin))));
+        letters
+            .retain(|(message, origin)| !operation.step.deed.consumed.contains(&(*message, Some(*origin))));
         *steps += 1;
-        *restarts += u8::from(operation.step.kind == StepKind::Restart);
+        *restarts += u8::from(operation.step.deed.kind == StepKind::Restart);
         *state = local;
         let mut touched = vec![member];
         for (position, message) in sent.into_iter().enumerate() {
@@ -177,19 +178,19 @@ impl Machine for Handlers<'_> {
         let from_first = |(_, origin): &(MessageId, Option<Origin>)| {
             origin.is_some_and(|(member, step, _)| (member, step) == (first.agent, first.index))
         };
-        second.step.consumed.iter().any(from_first)
+        second.step.deed.consumed.iter().any(from_first)
     }
 
     fn reaches(operation: &Operation<Act>, agent: usize) -> bool {
-        operation.step.inside.iter().any(|(receiver, _)| *receiver == agent)
+        operation.step.deed.inside.iter().any(|(receiver, _)| *receiver == agent)
     }
 
     fn races(&mut self, first: &Operation<Act>, second: &Operation<Act>) -> bool {
         if Self::depends(first, second) {
             return false;
         }
-        let Act { process, local, .. } = first.step;
-        let sent = second.step.inside.iter().filter(|(receiver, _)| *receiver == first.agent);
+        let Deed { process, local, .. } = *first.step.deed;
+        let sent = second.step.deed.inside.iter().filter(|(receiver, _)| *receiver == first.agent);
         let mut sent = sent.map(|(_, message)| (process, local, *message));
         sent.any(|occasion| {
             if let Some(known) = self.interests.get(&occasion) {

@@ -4,7 +4,7 @@
 //! itself are one place, and are counted.
 //! Invariant: equal places have equal futures.
 
-use super::{Act, Candidate, Handlers, LocalId, Step};
+use super::{Act, Candidate, Deed, Handlers, LocalId, Step};
 use crate::engine::dir::checker::{Embedded, MessageId, Move, Places, PointId};
 use crate::engine::dir::journal::hash128;
 use crate::world::{Channel, StepKind};
@@ -83,7 +83,8 @@ impl Handlers<'_> {
         };
         let consumed = bag.iter().map(|candidate| (candidate.message, None)).collect();
         let inside = Vec::new();
-        let step = Act { process, local: point.local, kind, transition, choices, consumed, inside };
+        let local = point.local;
+        let step = Act::new(Deed { process, local, kind, transition, choices, consumed, inside });
         Move { received, sent, ways, leads, step }
     }
 }

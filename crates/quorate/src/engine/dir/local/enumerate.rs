@@ -9,14 +9,17 @@
 
 use std::collections::{BTreeSet, HashMap, HashSet};
 
-use super::{Cause, LabelId, Locals, Node, NodeId, Panic, Place, Table};
+use super::{Cause, Locals, Node, NodeId, Panic, Place, Table};
 use crate::engine::dir::Halt;
 use crate::engine::dir::checker::{Embedded, MessageId};
 use crate::engine::dir::events::for_each_closed_set;
-use crate::engine::dir::machine::Ran;
+use crate::engine::dir::machine::{Machine, Ran};
 use crate::engine::dir::meter::Meter;
 use crate::engine::dir::runs::{Done, Held, Label, Run, for_each_run};
 use crate::verdict::Stopped;
+
+/// Operations, each with its agent, in an order in which they can happen.
+type Way<S> = Vec<(usize, S)>;
 
 /// A run that goes no further unless others see it.
 struct Last {
@@ -25,19 +28,67 @@ struct Last {
     next: Vec<Label>,
 }
 
-/// A table in the making.
-struct Enumerated<'n, S> {
-    node: &'n mut Node<S>,
+/// A panic: where, the step that panics unless agents wait for each other, and what is known of why.
+struct Panicked<S> {
+    place: usize,
+    step: Option<(usize, S)>,
+    message: String,
+}
+
+/// What the runs of a component come to, in the numbers of the machine that ran it.
+pub(super) struct Explored<S> {
     /// With how many operations each run begins.
     begun: usize,
-    /// How many places were new.
-    fresh: u64,
-    table: Table,
+    /// Where runs can be, and what properties see of each member there.
+    places: Vec<(Way<S>, Vec<usize>)>,
+    numbers: HashMap<Way<S>, usize>,
+    /// The places at which there is something to be seen.
+    shown: BTreeSet<usize>,
     sights: HashSet<Vec<usize>>,
     branches: Vec<Label>,
     known_branches: HashSet<Label>,
     last: Vec<Last>,
-    panics: Vec<(usize, Option<S>, String)>,
+    panics: Vec<Panicked<S>>,
+    /// How many operations were done.
+    steps: u64,
+    /// How many runs went as far as nobody sees it.
+    runs: u64,
+}
+
+/// Goes through all runs of a machine that is held to a local skeleton; tells from time to time how many places and
+/// operations there were so far.
+pub(super) fn explored<M: Machine>(
+    machine: &mut M,
+    held: &Held<M::Step>,
+    tick: &mut dyn FnMut(u64, u64) -> Result<(), Halt>,
+) -> Result<Explored<M::Step>, Halt> {
+    let mut found = Explored {
+        begun: held.begins.len(),
+        places: Vec::new(),
+        numbers: HashMap::new(),
+        shown: BTreeSet::new(),
+        sights: HashSet::new(),
+        branches: Vec::new(),
+        known_branches: HashSet::new(),
+        last: Vec::new(),
+        panics: Vec::new(),
+        steps: 0,
+        runs: 0,
+    };
+    let is_reliable = for_each_run(machine, held, &mut |operations, run| {
+        found.steps += operations as u64;
+        if let Some(run) = run {
+            found.runs += u64::from(run.is_maximal);
+            found.note(run);
+        }
+        tick(found.places.len() as u64, found.steps)
+    })?;
+    if is_reliable {
+        return Ok(found);
+    }
+    let told = "a component does not do the same whenever the same happens to it: it may look at a clock, or at what it \
+                has done in an earlier run";
+    Err(Halt::Stopped(Stopped::Impure(told.to_string())))
 }
 
 impl<E: Embedded> Locals<'_, E> {
@@ -48,45 +99,49 @@ impl<E: Embedded> Locals<'_, E> {
         offers: &[MessageId],
         meter: &mut Meter<'_>,
     ) -> Result<Table, Halt> {
-        let component = self.component(node);
-        let skeleton = self.skeleton(node);
-        let begins = self.begins(node);
-        let received = skeleton.iter().flatten().flat_map(|label| &self.label(*label).received);
-        let mut arrivals: Vec<MessageId> = received.copied().collect();
-        arrivals.extend(offers);
-        self.normalise(&mut arrivals);
-        let Locals { checker, nodes, labels, places, steps, runs, table_bytes, mutant, .. } = self;
-        let seen = |of_one: &Vec<LabelId>| of_one.iter().map(|label| &labels[*label as usize]).collect();
-        let skeleton = skeleton.iter().map(seen).collect();
-        let held = Held { component, arrivals, skeleton, begins: &begins, mutant: *mutant };
-        let mut found = Enumerated {
-            node: &mut nodes[node],
-            begun: begins.len(),
-            fresh: 0,
-            table: Table::default(),
-            sights: HashSet::new(),
-            branches: Vec::new(),
-            known_branches: HashSet::new(),
-            last: Vec::new(),
-            panics: Vec::new(),
-        };
-        let is_reliable = for_each_run(*checker, &held, &mut |operations, run| {
-            *steps += operations as u64;
-            if let Some(run) = run {
-                *runs += u64::from(run.is_maximal);
-                found.note(run);
-            }
-            *places += std::mem::take(&mut found.fresh);
-            meter.tick(*places, *steps, *table_bytes)
+        let held = self.held(node, offers);
+        let Locals { checker, places, steps, table_bytes, .. } = self;
+        let places_max = meter.places_max();
+        let found = explored(*checker, &held, &mut |fresh, done| {
+            is_too_many(fresh, places_max)?;
+            meter.glance(*places + fresh, *steps + done, *table_bytes)
         })?;
-        if !is_reliable {
-            let told = "a component does not do the same whenever the same happens to it: it may look at a clock, or at \
-                        what it has done in an earlier run";
-            return Err(Halt::Stopped(Stopped::Impure(told.to_string())));
-        }
-        let Enumerated { mut table, branches, last, panics, .. } = found;
-        table.quiescent = last.iter().filter(|run| run.next.is_empty()).map(|run| run.place).collect();
-        table.rests = rests(&last, &branches);
+        self.adopt(node, found, meter)
+    }
+
+    /// What the runs at a node have in common.
+    pub(super) fn held(&self, node: NodeId, offers: &[MessageId]) -> Held<E::Step> {
+        let seen = |of_one: &Vec<_>| of_one.iter().map(|label| self.label(*label).clone()).collect();
+        let skeleton: Vec<Vec<Label>> = self.skeleton(node).iter().map(seen).collect();
+        let received = skeleton.iter().flatten().flat_map(|label| &label.received);
+        let mut arrivals: Vec<MessageId> = received.chain(offers).copied().collect();
+        self.normalise(&mut arrivals);
+        let (component, begins, mutant) = (self.component(node), self.begins(node), self.mutant);
+        Held { component, arrivals, skeleton, begins, mutant }
+    }
+
+    /// Makes a table of what was explored, in the numbers of the checker.
+    pub(super) fn adopt(
+        &mut self,
+        node: NodeId,
+        found: Explored<E::Step>,
+        meter: &mut Meter<'_>,
+    ) -> Result<Table, Halt> {
+        let Explored { places, shown, branches, last, panics, steps, runs, .. } = found;
+        self.steps += steps;
+        self.runs += runs;
+        let known = self.nodes[node].places.len();
+        let numbers: Vec<usize> =
+            places.into_iter().map(|(way, observed)| self.nodes[node].run_place(way, observed)).collect();
+        self.places += (self.nodes[node].places.len() - known) as u64;
+        meter.tick(self.places, self.steps, self.table_bytes)?;
+        let ended = last.iter().filter(|run| run.next.is_empty());
+        let mut table = Table {
+            places: shown.into_iter().map(|place| numbers[place]).collect(),
+            quiescent: ended.map(|run| numbers[run.place]).collect(),
+            rests: rests(&last, &branches).into_iter().map(|place| numbers[place]).collect(),
+            ..Table::default()
+        };
         for label in branches {
             let (member, label) = (label.member, self.number_label(label));
             table.branches.push(label);
@@ -96,15 +151,15 @@ impl<E: Embedded> Locals<'_, E> {
                 self.insert(key, Vec::new());
             }
         }
-        for (place, step, message) in panics {
-            table.panics.push(Panic { place, number: self.panics.len() });
-            self.panics.push((step, message));
+        for Panicked { place, step, message } in panics {
+            table.panics.push(Panic { place: numbers[place], number: self.panics.len() });
+            self.panics.push((step.map(|(_, step)| step), message));
         }
         Ok(table)
     }
 
     /// What others see of each member at a node, from the beginning.
-    pub(super) fn skeleton(&self, node: NodeId) -> Vec<Vec<LabelId>> {
+    pub(super) fn skeleton(&self, node: NodeId) -> Vec<Vec<super::LabelId>> {
         let key = &self.nodes[node].key;
         let Some((before, _)) = key.rest else { return key.labels.clone() };
         let before = self.skeleton(before).into_iter().zip(&key.labels);
@@ -112,7 +167,7 @@ impl<E: Embedded> Locals<'_, E> {
     }
 
     /// How every run at a node begins: up to the last rest.
-    fn begins(&self, node: NodeId) -> Vec<(usize, E::Step)> {
+    fn begins(&self, node: NodeId) -> Way<E::Step> {
         match self.nodes[node].key.rest.map(|(node, place)| &self.nodes[node].places[place].cause) {
             Some(Cause::Run(operations)) => operations.clone(),
             _ => Vec::new(),
@@ -120,7 +175,30 @@ impl<E: Embedded> Locals<'_, E> {
     }
 }
 
-impl<S: Clone + Eq + std::hash::Hash> Enumerated<'_, S> {
+/// One table may have so many places.
+pub(super) fn is_too_many(places: u64, places_max: u64) -> Result<(), Halt> {
+    if places > places_max { Err(Halt::Stopped(Stopped::States(places_max))) } else { Ok(()) }
+}
+
+/// A run, whatever the order of its independent operations.
+fn by_agent<S: Clone>(way: &Way<S>) -> Way<S> {
+    let mut run = way.clone();
+    run.sort_by_key(|(agent, _)| *agent);
+    run
+}
+
+impl<S: Clone + Eq + std::hash::Hash> Node<S> {
+    /// The number of the place to which a run leads.
+    fn run_place(&mut self, way: Way<S>, observed: Vec<usize>) -> usize {
+        let Node { places, runs, .. } = self;
+        *runs.entry(by_agent(&way)).or_insert_with(|| {
+            places.push(Place { point: 0, observed, taken: Vec::new(), traces: 1, cause: Cause::Run(way) });
+            places.len() - 1
+        })
+    }
+}
+
+impl<S: Clone + Eq + std::hash::Hash> Explored<S> {
     fn note(&mut self, run: Run<'_, S>) {
         let Run { initial, operations, next, is_maximal, ran } = run;
         let all: Vec<usize> = (0..operations.len()).collect();
@@ -128,13 +206,13 @@ impl<S: Clone + Eq + std::hash::Hash> Enumerated<'_, S> {
             Ran::Through => {}
             Ran::Panicked(message) => {
                 let before = self.place(initial, operations, &all[..all.len().saturating_sub(1)]);
-                let step = operations.last().map(|done| done.operation.step.clone());
-                self.panics.push((before, step, message));
+                let step = operations.last().map(|done| done.operation.agent_and_step());
+                self.panics.push(Panicked { place: before, step, message });
                 return;
             }
             Ran::Stuck(message) => {
                 let place = self.place(initial, operations, &all);
-                self.panics.push((place, None, message));
+                self.panics.push(Panicked { place, step: None, message });
                 return;
             }
         }
@@ -152,22 +230,14 @@ impl<S: Clone + Eq + std::hash::Hash> Enumerated<'_, S> {
 
     /// The number of the place to which some operations of a run lead.
     fn place(&mut self, initial: &[usize], operations: &[Done<S>], chosen: &[usize]) -> usize {
-        let step = |at: &usize| {
-            let operation = &operations[*at].operation;
-            (operation.agent, operation.step.clone())
-        };
-        let way: Vec<(usize, S)> = chosen.iter().map(step).collect();
-        let mut run = way.clone();
-        run.sort_by_key(|(agent, _)| *agent);
-        let Node { places, runs, .. } = &mut *self.node;
-        let fresh = &mut self.fresh;
-        *runs.entry(run).or_insert_with(|| {
+        let way: Way<S> = chosen.iter().map(|at| operations[*at].operation.agent_and_step()).collect();
+        let Explored { places, numbers, .. } = self;
+        *numbers.entry(by_agent(&way)).or_insert_with(|| {
             let mut observed = initial.to_vec();
             for &(member, now) in chosen.iter().flat_map(|at| &operations[*at].observed) {
                 observed[member] = now;
             }
-            *fresh += 1;
-            places.push(Place { point: 0, observed, taken: Vec::new(), traces: 1, cause: Cause::Run(way) });
+            places.push((way, observed));
             places.len() - 1
         })
     }
@@ -187,7 +257,6 @@ impl<S: Clone + Eq + std::hash::Hash> Enumerated<'_, S> {
             (0..at).filter(|before| operations[open[at]].follows(&operations[open[*before]])).collect()
         };
         let needs: Vec<Vec<usize>> = (0..open.len()).map(needs).collect();
-        let mut places: BTreeSet<usize> = BTreeSet::new();
         let Ok(()) = for_each_closed_set(&needs, &mut |chosen: &[usize]| {
             let with: Vec<usize> =
                 has_happened.iter().copied().chain(chosen.iter().map(|at| open[*at])).collect();
@@ -201,12 +270,51 @@ impl<S: Clone + Eq + std::hash::Hash> Enumerated<'_, S> {
             }
             if self.sights.insert(observed) {
                 let before: Vec<usize> = (0..operations.len()).filter(|at| leads_to(*at, &with)).collect();
-                places.insert(self.place(initial, operations, &before));
+                let place = self.place(initial, operations, &before);
+                self.shown.insert(place);
             }
             Ok::<(), std::convert::Infallible>(())
         });
-        self.table.places.extend(places);
     }
+
+    /// The same in the numbers of another checker.
+    pub(super) fn told_to<E: Embedded<Step = S>>(self, here: &mut E, there: &E, component: usize) -> Self {
+        let told_label = |here: &mut E, label: Label| translated(label, here, there);
+        let mut told_steps: HashMap<(usize, S), (usize, S)> = HashMap::new();
+        let mut told_step = |here: &mut E, done: (usize, S)| {
+            let told = told_steps.entry(done);
+            told.or_insert_with_key(|(agent, step)| here.step_of(there, component, *agent, step)).clone()
+        };
+        let mut places = Vec::with_capacity(self.places.len());
+        for (way, observed) in self.places {
+            let way = way.into_iter().map(|done| told_step(here, done)).collect();
+            let observed = observed.into_iter().map(|number| here.observed_of(there, number)).collect();
+            places.push((way, observed));
+        }
+        let branches = self.branches.into_iter().map(|label| told_label(here, label)).collect();
+        let mut last = Vec::with_capacity(self.last.len());
+        for Last { place, next } in self.last {
+            let next = next.into_iter().map(|label| told_label(here, label)).collect();
+            last.push(Last { place, next });
+        }
+        let told_panic = |panicked: Panicked<S>| {
+            let step = panicked.step.map(|done| told_step(here, done));
+            Panicked { step, ..panicked }
+        };
+        let panics = self.panics.into_iter().map(told_panic).collect();
+        let (numbers, sights, known_branches) = (HashMap::new(), HashSet::new(), HashSet::new());
+        Explored { places, numbers, sights, branches, known_branches, last, panics, ..self }
+    }
+}
+
+/// What others see, in the numbers of another checker.
+pub(super) fn translated<E: Embedded>(label: Label, here: &mut E, there: &E) -> Label {
+    let mut told = |messages: Vec<MessageId>| -> Vec<MessageId> {
+        messages.into_iter().map(|message| here.message_of(there, message)).collect()
+    };
+    let (mut received, sent) = (told(label.received), told(label.sent));
+    received.sort_unstable();
+    Label { received, sent, ..label }
 }
 
 /// The runs that may stay where they are although, with something on offer, others could see the component do something
