@@ -3,7 +3,7 @@
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use quorate::engine::dir::{Components, dir};
+use quorate::engine::dir::{Components, Part, dir};
 use quorate::engine::{Mutant, Search, Tuning};
 use quorate::protocol::Model;
 use quorate::verdict::{Coverage, Replay, Report, Stopped, Verdict};
@@ -54,10 +54,25 @@ fn partitions(model: &Model) -> Vec<Components> {
     // Neighbours tend to have the same role; these do not.
     let apart: Vec<Vec<ProcessId>> =
         [ids.iter().step_by(2).copied().collect(), ids.iter().skip(1).step_by(2).copied().collect()].to_vec();
-    let whole = vec![ids];
-    let groups =
-        [pairs, apart, whole].map(|groups| Components::groups(model, &groups).expect("all are there"));
-    [Components::processes(model)].into_iter().chain(groups).collect()
+    let whole = vec![ids.clone()];
+    let groups = [pairs.clone(), apart, whole]
+        .map(|groups| Components::groups(model, &groups).expect("all are there"));
+    [Components::processes(model)].into_iter().chain(groups).chain(systems(model, &ids, &pairs)).collect()
+}
+
+/// Components that are systems of components: of pairs, of processes, and of a process and a system of the others but
+/// the last.
+fn systems(model: &Model, ids: &[ProcessId], pairs: &[Vec<ProcessId>]) -> Vec<Components> {
+    let each = |ids: &[ProcessId]| -> Vec<Part> { ids.iter().map(|id| Part::Processes(vec![*id])).collect() };
+    let of_pairs = vec![Part::System(pairs.iter().cloned().map(Part::Processes).collect())];
+    let half = ids.len() / 2;
+    let halves = vec![Part::System(each(&ids[..half])), Part::System(each(&ids[half..]))];
+    let last = ids.len() - 1;
+    let deep = vec![
+        Part::System(vec![Part::Processes(ids[..1].to_vec()), Part::System(each(&ids[1..last]))]),
+        Part::Processes(ids[last..].to_vec()),
+    ];
+    [of_pairs, halves, deep].map(|parts| Components::parts(model, &parts).expect("all are there")).to_vec()
 }
 
 /// In what a report differs from what the naive checker and the enumerator of runs found.

@@ -166,11 +166,11 @@ where
     /// As [`Threaded::check`], unless a watch stops it.
     pub fn check_while(self, watch: &mut dyn Watch) -> Outcome {
         let search = Search { threads: self.explorers, ..Search::default() };
-        let mut processes = self.machine();
+        let processes = self.machine();
         let properties = processes.invariants.properties();
         let names: Vec<String> = processes.mains.iter().map(|(name, _)| name.clone()).collect();
         let in_order = processes.in_order;
-        let composed = compose(&mut processes, in_order, &properties, &search, watch);
+        let (processes, composed) = compose(processes, in_order, &properties, &search, watch);
         Outcome::new(composed, &names, &processes.book, &properties)
     }
 

@@ -75,6 +75,12 @@ pub trait Embedded: Machine<Step: Send + Sync> + Send + Sync + Sized {
         Err("this checker cannot go on from what was learned before".to_string())
     }
 
+    /// A checker of the components that a component is made of, if it is a system itself. Its agents are its members, and
+    /// all of its components are enumerated.
+    fn inside(&self, _component: usize) -> Option<Self> {
+        None
+    }
+
     /// Another checker of the same components.
     #[must_use]
     fn twin(&self) -> Self;

@@ -26,8 +26,11 @@ use super::events::{Event, EventId, Events, InterfaceMessage, Skeleton, What, fo
 use super::journal::{Judged, KeptEvent, KeptWhat, Logbook, Record};
 use super::local::{LabelId, Locals, NodeId, Panic, Table, Wanted};
 use super::meter::Meter;
+use super::nested::{Frame, Outside};
 use super::runs::Label;
+use super::trace::Components;
 use crate::engine::{Mutant, Search};
+use crate::protocol::ProcessId;
 use crate::verdict::Stopped;
 
 /// How much time may pass before what was learned is safe.
@@ -52,10 +55,12 @@ pub(super) struct OnOffer {
 }
 
 /// Where a component is in a skeleton, what is on offer to it, and what it can do.
-struct Situation {
-    standing: Standing,
+pub(super) struct Situation {
+    pub(super) standing: Standing,
     offer: OnOffer,
-    table: Arc<Table>,
+    pub(super) table: Arc<Table>,
+    /// Has all happened that is to be seen outside?
+    has_all: bool,
 }
 
 /// A panic that can happen after a skeleton.
@@ -66,8 +71,8 @@ pub(super) struct Panicking {
 }
 
 /// The skeletons of a system.
-pub(super) struct Global<'c, E: Embedded> {
-    pub(super) locals: Locals<'c, E>,
+pub(super) struct Global<E: Embedded> {
+    pub(super) locals: Locals<E>,
     pub(super) events: Events,
     in_order: bool,
     mutant: Option<Mutant>,
@@ -77,15 +82,19 @@ pub(super) struct Global<'c, E: Embedded> {
     bare: HashSet<Skeleton>,
     /// How many of the found skeletons have no branches that are not known.
     explored: usize,
+    /// What the components are held to, if they are parts of one, and the members of that.
+    pub(super) frame: Option<Frame>,
+    pub(super) members: Vec<ProcessId>,
+    pub(super) outside: HashMap<EventId, Outside>,
     logbook: Option<Logbook>,
     /// How many labels and events are kept.
     kept: (usize, usize),
     kept_at: Instant,
 }
 
-impl<'c, E: Embedded> Global<'c, E> {
+impl<E: Embedded> Global<E> {
     /// A system whose messages of one sender to one receiver stay in order, or do not.
-    pub(super) fn new(checker: &'c mut E, in_order: bool, search: &Search) -> Self {
+    pub(super) fn new(checker: E, in_order: bool, search: &Search) -> Self {
         let mutant = search.tuning.mutant;
         Global {
             locals: Locals::new(checker, in_order, search),
@@ -96,10 +105,36 @@ impl<'c, E: Embedded> Global<'c, E> {
             containing: HashMap::new(),
             bare: HashSet::new(),
             explored: 0,
+            frame: None,
+            members: Vec::new(),
+            outside: HashMap::new(),
             logbook: search.logbook.clone(),
             kept: (0, 0),
             kept_at: Instant::now(),
         }
+    }
+
+    pub(super) fn is_in_order(&self) -> bool {
+        self.in_order
+    }
+
+    /// Forgets what was found, to find what there is if the components are held to something.
+    pub(super) fn hold_to(&mut self, frame: Frame) {
+        self.frame = Some(frame);
+        self.found.clear();
+        self.containing.clear();
+        self.bare.clear();
+        self.explored = 0;
+    }
+
+    /// The components are held to nothing any more.
+    pub(super) fn let_go(&mut self) -> Option<Frame> {
+        self.frame.take()
+    }
+
+    /// The skeletons, with rests.
+    pub(super) fn found(&self) -> &[Skeleton] {
+        &self.found
     }
 
     pub(super) fn components(&self) -> usize {
@@ -123,7 +158,7 @@ impl<'c, E: Embedded> Global<'c, E> {
         told: &mut dyn FnMut(&mut Self, &Skeleton, &mut Meter<'_>) -> Result<Judged, Halt>,
     ) -> Result<(), Halt> {
         if self.found.is_empty() {
-            self.add(Skeleton::new(), meter, told)?;
+            self.add(self.beginning(), meter, told)?;
         }
         let mut at = self.explored;
         while at < self.found.len() {
@@ -180,6 +215,9 @@ impl<'c, E: Embedded> Global<'c, E> {
             Ok::<(), std::convert::Infallible>(())
         };
         let Ok(()) = for_each_closed_set(&needs, &mut note);
+        let begins = self.beginning();
+        let begun: Vec<EventId> = begins.into_iter().filter(|event| place(*event).is_some()).collect();
+        prefixes.retain(|prefix: &Vec<EventId>| begun.iter().all(|event| prefix.contains(event)));
         if self.mutant == Some(Mutant::NoPrefixes) {
             prefixes.retain(|prefix: &Vec<EventId>| prefix.len() == own.len());
         }
@@ -363,7 +401,7 @@ impl<'c, E: Embedded> Global<'c, E> {
             next.retain(|event| self.sent(*event) != follows);
         }
         if self.mutant != Some(Mutant::NoRests) {
-            next.extend(self.next_rests(component, &situation));
+            next.extend(self.next_rests(component, &situation, &next));
         }
         next.retain(|event| skeleton.binary_search(event).is_err());
         let branch = |event| {
@@ -421,11 +459,8 @@ impl<'c, E: Embedded> Global<'c, E> {
     /// Where a component is in a skeleton, or the table that would show it.
     fn standing_if_known(&mut self, skeleton: &[EventId], component: usize) -> Result<Standing, Wanted> {
         let members = self.locals.checker.components().members(component).len();
-        let mut standing = Standing {
-            node: Locals::<'_, E>::root(component),
-            events: vec![Vec::new(); members],
-            rest: None,
-        };
+        let mut standing =
+            Standing { node: Locals::<E>::root(component), events: vec![Vec::new(); members], rest: None };
         for event in self.events.of(skeleton, component) {
             standing.node = match self.events.get(event).what {
                 What::Interface(label) => {
@@ -459,6 +494,13 @@ impl<'c, E: Embedded> Global<'c, E> {
             }
         }
         offer.contents = offer.messages.iter().map(|(message, _)| *message).collect();
+        if !self.in_order {
+            // Of equal messages from outside it does not matter which.
+            let mut known = HashSet::new();
+            let from_outside =
+                |(sender, _): &InterfaceMessage| self.events.get(*sender).component == Components::OUTSIDE;
+            offer.messages.retain(|(message, from)| !from_outside(from) || known.insert(*message));
+        }
         self.locals.normalise(&mut offer.contents);
         offer
     }
@@ -476,7 +518,7 @@ impl<'c, E: Embedded> Global<'c, E> {
     }
 
     /// Where a component is in a skeleton and what it can do there; a panic that can come next ends the search.
-    fn situation(
+    pub(super) fn situation(
         &mut self,
         skeleton: &Skeleton,
         component: usize,
@@ -485,18 +527,25 @@ impl<'c, E: Embedded> Global<'c, E> {
         let standing = self.standing(skeleton, component, meter)?;
         let offer = self.on_offer(skeleton, component);
         let table = self.locals.table(standing.node, &offer.contents, meter)?;
-        match table.panics.first().cloned() {
-            Some(panic) => {
-                let skeleton = skeleton.clone();
-                Err(Halt::Panicking(Box::new(Panicking { skeleton, component, panic })))
-            }
-            None => Ok(Situation { standing, offer, table }),
+        if let Some(panic) = table.panics.first().cloned()
+            && !self.note_panic(skeleton, component, &panic)
+        {
+            let skeleton = skeleton.clone();
+            return Err(Halt::Panicking(Box::new(Panicking { skeleton, component, panic })));
         }
+        let has_all = self.has_all(skeleton);
+        Ok(Situation { standing, offer, table, has_all })
     }
 
-    /// The interface events of a component that can come next.
+    /// The interface events of a component that may come next.
     fn next_events(&mut self, component: usize, situation: &Situation) -> Vec<EventId> {
-        let Situation { standing, offer, table } = situation;
+        let possible = self.possible_events(component, situation);
+        self.held(possible, situation.has_all)
+    }
+
+    /// The interface events of a component that it can do next, whatever it is held to.
+    pub(super) fn possible_events(&mut self, component: usize, situation: &Situation) -> Vec<EventId> {
+        let Situation { standing, offer, table, .. } = situation;
         let mut next = Vec::new();
         for &branch in &table.branches {
             let Label { member, clock, received, .. } = self.locals.label(branch).clone();
@@ -531,20 +580,33 @@ impl<'c, E: Embedded> Global<'c, E> {
         self.events.number(event, What::Interface(bare))
     }
 
-    /// The rests of a component that can come next.
-    fn next_rests(&mut self, component: usize, situation: &Situation) -> Vec<EventId> {
-        let Situation { standing, offer, table } = situation;
-        let before: Vec<EventId> =
-            standing.events.iter().filter_map(|events| events.last().copied()).collect();
+    /// The rests of a component that can come next, if these events can.
+    fn next_rests(&mut self, component: usize, situation: &Situation, events: &[EventId]) -> Vec<EventId> {
+        let Situation { standing, offer, table, .. } = situation;
+        let rests = if self.frame.is_some() { self.held_rests(table, events) } else { table.rests.clone() };
+        let rests: Vec<usize> =
+            rests.into_iter().flat_map(|place| self.locals.apart(standing.node, place)).collect();
         let mut next = Vec::new();
-        for &place in &table.rests {
+        for place in rests {
             let taken = &self.locals.place(standing.node, place).taken;
             for received in offer.ways_to_receive(taken, |message| self.locals.checker.ends_of(message)) {
-                let (what, before, rest) = (What::Rest(standing.node, place), before.clone(), standing.rest);
-                next.push(self.number_event(Event { component, what, before, rest, received }));
+                next.push(self.rest_event(component, standing, place, received));
             }
         }
         next
+    }
+
+    /// The event that a component rests at a place of its node.
+    pub(super) fn rest_event(
+        &mut self,
+        component: usize,
+        standing: &Standing,
+        place: usize,
+        received: Vec<InterfaceMessage>,
+    ) -> EventId {
+        let what = What::Rest(standing.node, place);
+        let before = standing.events.iter().filter_map(|events| events.last().copied()).collect();
+        self.number_event(Event { component, what, before, rest: standing.rest, received })
     }
 
     /// In how many ways messages with these contents can be taken from what is on offer.

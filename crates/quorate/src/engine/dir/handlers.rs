@@ -10,7 +10,7 @@
 mod group;
 mod single;
 
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::sync::Arc;
 
@@ -26,16 +26,9 @@ type LocalId = u32;
 /// A step of a process. It is kept once, however many runs contain it.
 #[derive(Clone, Debug)]
 pub struct Act {
+    /// A hash of what it says, whatever the numbers.
     hash: u64,
     deed: Arc<Deed>,
-}
-
-impl Act {
-    fn new(deed: Deed) -> Self {
-        let mut hasher = DefaultHasher::new();
-        deed.hash(&mut hasher);
-        Act { hash: hasher.finish(), deed: Arc::new(deed) }
-    }
 }
 
 impl PartialEq for Act {
@@ -111,6 +104,8 @@ type Occasion = (ProcessId, LocalId, usize, Vec<MessageId>);
 pub struct Handlers<'m> {
     model: &'m Model,
     components: Components,
+    /// Are the components parts of another?
+    is_inside: bool,
     messages: Vec<(ProcessId, Envelope)>,
     message_numbers: HashMap<(ProcessId, Envelope), MessageId>,
     locals: Vec<Value>,
@@ -141,6 +136,7 @@ impl<'m> Handlers<'m> {
         Handlers {
             model,
             components,
+            is_inside: false,
             messages: Vec::new(),
             message_numbers: HashMap::new(),
             locals: Vec::new(),
@@ -215,6 +211,22 @@ impl<'m> Handlers<'m> {
 
     fn envelope(&self, message: MessageId) -> &Envelope {
         &self.messages[message as usize].1
+    }
+
+    fn act(&self, deed: Deed) -> Act {
+        let Deed { process, local, kind, transition, choices, consumed, inside } = &deed;
+        let content = |message: &MessageId| {
+            let (to, Envelope { from, body }) = &self.messages[*message as usize];
+            (*from, *to, body.content_hash())
+        };
+        let mut hasher = DefaultHasher::new();
+        let local = self.locals[*local as usize].content_hash();
+        (process, local, kind, transition, choices, consumed.len()).hash(&mut hasher);
+        // What is consumed is in the order of its numbers.
+        let consumed = consumed.iter().map(|(message, from)| (content(message), from));
+        consumed.collect::<BTreeSet<_>>().hash(&mut hasher);
+        inside.iter().for_each(|(to, message)| (to, content(message)).hash(&mut hasher));
+        Act { hash: hasher.finish(), deed: Arc::new(deed) }
     }
 
     /// A step as it can be told, with its process.
@@ -447,7 +459,7 @@ impl Embedded for Handlers<'_> {
     }
 
     fn places(&mut self, component: usize) -> Option<&mut dyn Places<Act>> {
-        (self.components.members(component).len() == 1).then_some(self)
+        (!self.is_inside && self.components.members(component).len() == 1).then_some(self)
     }
 
     fn observed(&self, observed: usize) -> &Value {
@@ -470,8 +482,13 @@ impl Embedded for Handlers<'_> {
         }
     }
 
+    fn inside(&self, component: usize) -> Option<Self> {
+        let components = self.components.inside(component)?.clone();
+        Some(Handlers { is_inside: true, ..Handlers::new(self.model, components) })
+    }
+
     fn twin(&self) -> Self {
-        Handlers::new(self.model, self.components.clone())
+        Handlers { is_inside: self.is_inside, ..Handlers::new(self.model, self.components.clone()) }
     }
 
     fn message_of(&mut self, other: &Self, message: MessageId) -> MessageId {
@@ -488,7 +505,7 @@ impl Embedded for Handlers<'_> {
         consumed.sort_unstable();
         let inside =
             step.inside.iter().map(|(to, message)| (*to, self.message_of(other, *message))).collect();
-        (agent, Act::new(Deed { process, local, kind, transition, choices, consumed, inside }))
+        (agent, self.act(Deed { process, local, kind, transition, choices, consumed, inside }))
     }
 
     fn observed_of(&mut self, other: &Self, observed: usize) -> usize {

@@ -64,7 +64,7 @@ impl<'p> Judge<'p> {
     /// Looks at a complete skeleton without rests.
     pub(super) fn look_at<E: Embedded>(
         &mut self,
-        global: &mut Global<'_, E>,
+        global: &mut Global<E>,
         skeleton: &Skeleton,
         meter: &mut Meter<'_>,
     ) -> Result<Judged, Halt> {
@@ -81,7 +81,7 @@ impl<'p> Judge<'p> {
     /// The runs with this skeleton: counts them, and looks at how they end.
     fn end<E: Embedded>(
         &mut self,
-        global: &mut Global<'_, E>,
+        global: &mut Global<E>,
         skeleton: &Skeleton,
         meter: &mut Meter<'_>,
     ) -> Result<Judged, Halt> {
@@ -108,7 +108,7 @@ impl<'p> Judge<'p> {
         let mut ends = Vec::new();
         for (node, places) in nodes.iter().zip(&quiescent) {
             for &place in places {
-                ends.push((global.locals.hash(*node, place), global.locals.place(*node, place).traces));
+                ends.extend(global.locals.ends(*node, place));
             }
         }
         for (at, property) in self.properties.iter().enumerate() {
@@ -131,7 +131,7 @@ impl<'p> Judge<'p> {
     /// others go as far as they can.
     fn cut_everywhere<E: Embedded>(
         &mut self,
-        global: &mut Global<'_, E>,
+        global: &mut Global<E>,
         skeleton: &Skeleton,
         at: usize,
         meter: &mut Meter<'_>,
@@ -177,7 +177,7 @@ impl<'p> Judge<'p> {
     /// What a property can see of a component in a skeleton, and its number.
     fn views_in<E: Embedded>(
         &mut self,
-        global: &mut Global<'_, E>,
+        global: &mut Global<E>,
         skeleton: &Skeleton,
         component: usize,
         at: usize,
@@ -203,7 +203,7 @@ impl<'p> Judge<'p> {
 
 /// What a property can see at some places of a node.
 fn views_of<E: Embedded>(
-    global: &Global<'_, E>,
+    global: &Global<E>,
     property: &Property,
     node: NodeId,
     places: &[usize],
@@ -223,7 +223,7 @@ fn views_of<E: Embedded>(
 
 /// A combination of places, one for each component, whose views break a property.
 fn broken_by<E: Embedded>(
-    global: &Global<'_, E>,
+    global: &Global<E>,
     property: &Property,
     views: &[Views],
     meter: &mut Meter<'_>,
@@ -251,11 +251,7 @@ fn broken_by<E: Embedded>(
 }
 
 /// For each of some events, which of the others are among its causes.
-fn causes_among<E: Embedded>(
-    global: &Global<'_, E>,
-    skeleton: &Skeleton,
-    among: &[EventId],
-) -> Vec<Vec<usize>> {
+fn causes_among<E: Embedded>(global: &Global<E>, skeleton: &Skeleton, among: &[EventId]) -> Vec<Vec<usize>> {
     let mut causes: HashMap<EventId, BTreeSet<usize>> = HashMap::new();
     for &event in skeleton {
         let mut all = BTreeSet::new();

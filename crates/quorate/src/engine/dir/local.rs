@@ -19,13 +19,16 @@
 mod enumerate;
 mod workers;
 
+pub(super) use enumerate::{Explored, Last, Panicked, Spot, Way, translated};
+
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::sync::Arc;
 
 use super::Halt;
 use super::checker::{Embedded, MessageId, Move, PointId};
 use super::journal::{KeptPlace, hash128};
-use super::meter::Meter;
+use super::meter::{Done, Meter};
+use super::nested::Nested;
 use super::runs::Label;
 use crate::engine::{Mutant, Search};
 
@@ -86,6 +89,8 @@ pub(super) struct Table {
     pub(super) branches: Vec<LabelId>,
     /// The places at which nothing can happen.
     pub(super) quiescent: Vec<usize>,
+    /// Where runs are enumerated: the places at which nothing can happen but what others see, and what that is.
+    pub(super) last: Vec<(usize, Vec<LabelId>)>,
     pub(super) panics: Vec<Panic>,
     /// The places at which the component may rest, though it could do something elsewhere.
     pub(super) rests: Vec<usize>,
@@ -117,14 +122,16 @@ struct Node<S> {
 }
 
 /// The local explorers of all components.
-pub(super) struct Locals<'c, E: Embedded> {
-    pub(super) checker: &'c mut E,
+pub(super) struct Locals<E: Embedded> {
+    pub(super) checker: E,
     in_order: bool,
     mutant: Option<Mutant>,
     /// How many tables are made at a time.
     threads: usize,
     /// Checkers that make them.
     twins: Vec<E>,
+    /// The components that are systems themselves.
+    pub(super) nested: HashMap<usize, Box<Nested<E>>>,
     nodes: Vec<Node<E::Step>>,
     numbers: HashMap<Key, NodeId>,
     labels: Vec<Label>,
@@ -133,18 +140,12 @@ pub(super) struct Locals<'c, E: Embedded> {
     pub(super) panics: Vec<(Option<E::Step>, String)>,
     /// The hashes of places that were asked for.
     hashes: HashMap<(NodeId, usize), u128>,
-    /// How many places there are.
-    pub(super) places: u64,
-    /// How many steps were taken from them.
-    pub(super) steps: u64,
-    /// How many runs were enumerated.
-    pub(super) runs: u64,
-    /// About how many bytes the tables take.
-    table_bytes: u64,
+    /// The hashes of traces that were asked for.
+    ends: HashMap<(NodeId, usize), u128>,
 }
 
-impl<'c, E: Embedded> Locals<'c, E> {
-    pub(super) fn new(checker: &'c mut E, in_order: bool, search: &Search) -> Self {
+impl<E: Embedded> Locals<E> {
+    pub(super) fn new(mut checker: E, in_order: bool, search: &Search) -> Self {
         let mut nodes = Vec::new();
         let mut numbers = HashMap::new();
         for component in 0..checker.components().count() {
@@ -155,22 +156,26 @@ impl<'c, E: Embedded> Locals<'c, E> {
             nodes.push(Node::new(key, start.map(|start| (start, 1, Cause::Start)).into_iter().collect()));
         }
         let (labels, label_numbers) = (Vec::new(), HashMap::new());
+        let system = |component: usize| {
+            let members = checker.components().members(component).to_vec();
+            let inside = checker.inside(component)?;
+            Some((component, Box::new(Nested::new(inside, members, in_order, search))))
+        };
+        let nested = (0..checker.components().count()).filter_map(system).collect();
         Locals {
             checker,
             in_order,
             mutant: search.tuning.mutant,
             threads: search.threads,
             twins: Vec::new(),
+            nested,
             nodes,
             numbers,
             labels,
             label_numbers,
             panics: Vec::new(),
             hashes: HashMap::new(),
-            places: 0,
-            steps: 0,
-            runs: 0,
-            table_bytes: 0,
+            ends: HashMap::new(),
         }
     }
 
@@ -286,12 +291,13 @@ impl<'c, E: Embedded> Locals<'c, E> {
         point: PointId,
         taken: Vec<MessageId>,
         cause: Cause<E::Step>,
+        done: &mut Done,
     ) -> usize {
         let component = self.component(node);
-        let Locals { nodes, checker, places: places_total, .. } = self;
+        let Locals { nodes, checker, .. } = self;
         let Node { places, numbers, .. } = &mut nodes[node];
         *numbers.entry((point, taken)).or_insert_with_key(|(point, taken)| {
-            *places_total += 1;
+            done.places += 1;
             let observed = checker.places(component).map(|there| there.observed_at(component, *point));
             let observed = observed.into_iter().collect();
             places.push(Place { point: *point, observed, taken: taken.clone(), traces: 0, cause });
@@ -310,12 +316,15 @@ impl<'c, E: Embedded> Locals<'c, E> {
         if let Some(known) = self.nodes[node].tables.get(offers) {
             return Ok(Arc::clone(known));
         }
-        let table = if self.is_enumerated(self.component(node)) {
+        let component = self.component(node);
+        let table = if self.is_nested(component) {
+            self.compose_inside(node, offers, meter)?
+        } else if self.is_enumerated(component) {
             self.enumerate(node, offers, meter)?
         } else {
             self.merge(node, offers, meter)?
         };
-        self.keep_table(node, offers, table)
+        self.keep_table(node, offers, table, meter)
     }
 
     /// Are the runs of a component enumerated, one by one?
@@ -323,10 +332,16 @@ impl<'c, E: Embedded> Locals<'c, E> {
         self.checker.places(component).is_none()
     }
 
-    fn keep_table(&mut self, node: NodeId, offers: &[MessageId], table: Table) -> Result<Arc<Table>, Halt> {
+    fn keep_table(
+        &mut self,
+        node: NodeId,
+        offers: &[MessageId],
+        table: Table,
+        meter: &mut Meter<'_>,
+    ) -> Result<Arc<Table>, Halt> {
         let table = Arc::new(table);
         let entries = offers.len() + table.places.len() + table.quiescent.len() + table.branches.len();
-        self.table_bytes += 8 * entries as u64 + TABLE_BYTES;
+        meter.other_bytes += 8 * entries as u64 + TABLE_BYTES;
         if table.panics.is_empty() {
             self.nodes[node].sound.get_or_insert_with(|| offers.to_vec());
         }
@@ -341,7 +356,7 @@ impl<'c, E: Embedded> Locals<'c, E> {
     fn merge(&mut self, node: NodeId, offers: &[MessageId], meter: &mut Meter<'_>) -> Result<Table, Halt> {
         let mut found = Found::default();
         for (point, traces, cause) in self.nodes[node].seeds.clone() {
-            let place = self.number_place(node, point, Vec::new(), cause);
+            let place = self.number_place(node, point, Vec::new(), cause, &mut found.done);
             let at = found.note(place);
             let so_far = found.begin.entry(at).or_default();
             *so_far = so_far.saturating_add(traces);
@@ -350,7 +365,7 @@ impl<'c, E: Embedded> Locals<'c, E> {
         while expanded < found.table.places.len() {
             self.expand(node, offers, expanded, &mut found);
             expanded += 1;
-            meter.tick(self.places, self.steps, self.table_bytes)?;
+            meter.add(std::mem::take(&mut found.done))?;
         }
         found.table.endless = !self.count_traces(node, &found);
         found.table.rests = self.rests(node, &found);
@@ -382,7 +397,7 @@ impl<'c, E: Embedded> Locals<'c, E> {
         found.needs.push(moves.iter().map(|step| step.received.clone()).collect());
         let clock = vec![self.depth(node) + 1];
         for mut step in moves {
-            self.steps += 1;
+            found.done.steps += 1;
             let together = self.joined(&taken, &step.received);
             if !self.in_order {
                 // Of equal messages each may be the one that is received first.
@@ -401,7 +416,8 @@ impl<'c, E: Embedded> Locals<'c, E> {
                     found.branches.entry(label).or_default().push((place, step));
                 }
                 Some(next) => {
-                    let next = self.number_place(node, next, together, Cause::Inside(place, step.step));
+                    let cause = Cause::Inside(place, step.step);
+                    let next = self.number_place(node, next, together, cause, &mut found.done);
                     let next = found.note(next);
                     found.ways[at].push((next, step.ways));
                 }
@@ -498,6 +514,39 @@ impl<'c, E: Embedded> Locals<'c, E> {
         hash
     }
 
+    /// A hash of the traces that end at a place, the same wherever they are told.
+    pub(super) fn end(&mut self, node: NodeId, place: usize) -> u128 {
+        let component = self.component(node);
+        if !self.is_enumerated(component) {
+            return self.hash(node, place);
+        }
+        if let Some(known) = self.ends.get(&(node, place)) {
+            return *known;
+        }
+        let run = enumerate::by_agent(self.run(node, place));
+        let end = hash128(&(self.checker.components().members(component), run));
+        self.ends.insert((node, place), end);
+        end
+    }
+
+    /// The rest that a node follows, if any.
+    pub(super) fn rest_before(&self, node: NodeId) -> Option<(NodeId, usize)> {
+        self.nodes[node].key.rest
+    }
+
+    /// The number of the place to which a run leads.
+    pub(super) fn run_place(&mut self, node: NodeId, spot: Spot<E::Step>) -> usize {
+        self.nodes[node].run_place(spot)
+    }
+
+    /// The run that leads to a place, where runs are enumerated: who does what.
+    pub(super) fn run(&self, node: NodeId, place: usize) -> &[(usize, E::Step)] {
+        match &self.nodes[node].places[place].cause {
+            Cause::Run(way) => way,
+            _ => &[],
+        }
+    }
+
     /// A place in a form in which it can be kept.
     pub(super) fn kept(&mut self, node: NodeId, place: usize) -> KeptPlace {
         let hash = self.hash(node, place);
@@ -533,7 +582,12 @@ impl<'c, E: Embedded> Locals<'c, E> {
                 }
             };
         }
-        self.table(node, &kept.taken, meter)?;
+        let table = self.table(node, &kept.taken, meter)?;
+        if self.is_nested(kept.component) {
+            for (place, _) in &table.last {
+                self.apart(node, *place);
+            }
+        }
         let places = 0..self.nodes[node].places.len();
         Ok(places.into_iter().find(|place| self.hash(node, *place) == kept.hash).map(|place| (node, place)))
     }
@@ -593,6 +647,8 @@ struct Found<S> {
     seen: Vec<Vec<MessageId>>,
     /// The steps that others see, each with the number of its place.
     branches: BTreeMap<LabelId, Vec<(usize, Move<S>)>>,
+    /// What was done since the meter was told.
+    done: Done,
 }
 
 impl<S> Default for Found<S> {
@@ -605,6 +661,7 @@ impl<S> Default for Found<S> {
             needs: Vec::new(),
             seen: Vec::new(),
             branches: BTreeMap::new(),
+            done: Done::default(),
         }
     }
 }

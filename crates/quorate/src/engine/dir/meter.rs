@@ -10,21 +10,54 @@ const TICKS: u32 = 32;
 /// About what a place of a component takes, with the step that leads to it.
 const PLACE_BYTES: u64 = 1024;
 
+/// What the local explorers have done.
+#[derive(Clone, Copy, Default)]
+pub(super) struct Done {
+    /// Places that were seen.
+    pub(super) places: u64,
+    /// Steps that were taken from them.
+    pub(super) steps: u64,
+    /// Runs of components with agents of their own that went as far as nobody sees it.
+    pub(super) runs: u64,
+}
+
+impl Done {
+    pub(super) fn plus(self, more: Done) -> Done {
+        Done {
+            places: self.places + more.places,
+            steps: self.steps + more.steps,
+            runs: self.runs + more.runs,
+        }
+    }
+}
+
 /// Counts what is done and stops when it is too much.
 pub(super) struct Meter<'w> {
     watch: &'w mut dyn Watch,
     states_max: Option<u64>,
     bytes_max: Option<u64>,
     ticks: u32,
-    /// What takes memory besides places: skeletons, and what handlers answered.
+    done: Done,
+    /// What takes memory besides places: skeletons, tables, and what handlers answered.
     pub(super) other_bytes: u64,
     pub(super) coverage: Coverage,
+    /// How many runs were enumerated.
+    pub(super) runs: u64,
 }
 
 impl<'w> Meter<'w> {
     pub(super) fn new(search: &Search, watch: &'w mut dyn Watch) -> Self {
-        let (states_max, bytes_max) = (search.states_max, search.bytes_max);
-        Meter { watch, states_max, bytes_max, ticks: 0, other_bytes: 0, coverage: Coverage::default() }
+        let (states_max, bytes_max, coverage) = (search.states_max, search.bytes_max, Coverage::default());
+        Meter {
+            watch,
+            states_max,
+            bytes_max,
+            ticks: 0,
+            done: Done::default(),
+            other_bytes: 0,
+            coverage,
+            runs: 0,
+        }
     }
 
     /// How many places of one table are too many.
@@ -32,23 +65,24 @@ impl<'w> Meter<'w> {
         self.states_max.unwrap_or(u64::MAX)
     }
 
-    /// A table is in the making: so far there are so many places, and so many steps were taken. What of it is new is not
-    /// known yet.
-    pub(super) fn glance(&mut self, places: u64, steps: u64, table_bytes: u64) -> Result<(), Halt> {
-        self.count(places, steps, table_bytes);
+    /// This much more was done.
+    pub(super) fn add(&mut self, more: Done) -> Result<(), Halt> {
+        self.done = self.done.plus(more);
+        self.show(Done::default());
+        self.pass()
+    }
+
+    /// A table is in the making. What of it is new is not known yet.
+    pub(super) fn glance(&mut self, under_way: Done) -> Result<(), Halt> {
+        self.show(under_way);
         self.ask_watch()
     }
 
-    fn count(&mut self, places: u64, steps: u64, table_bytes: u64) {
-        (self.coverage.states, self.coverage.transitions) = (places, steps);
-        self.coverage.bytes = places * PLACE_BYTES + table_bytes + self.other_bytes;
-    }
-
-    /// Something small was done: so many places were seen, so many steps taken from them, and tables of so many bytes
-    /// made of them.
-    pub(super) fn tick(&mut self, places: u64, steps: u64, table_bytes: u64) -> Result<(), Halt> {
-        self.count(places, steps, table_bytes);
-        self.pass()
+    /// Shows what was done, with what is under way.
+    pub(super) fn show(&mut self, under_way: Done) {
+        let Done { places, steps, runs } = self.done.plus(under_way);
+        (self.coverage.states, self.coverage.transitions, self.runs) = (places, steps, runs);
+        self.coverage.bytes = places * PLACE_BYTES + self.other_bytes;
     }
 
     /// Something small was done.

@@ -18,6 +18,7 @@ mod judge;
 mod local;
 mod machine;
 mod meter;
+mod nested;
 mod runs;
 mod trace;
 mod underway;
@@ -26,7 +27,7 @@ pub use checker::{Embedded, MessageId, Move, Places, PointId};
 pub use handlers::{Act, Handlers};
 pub use journal::{Ledger, Logbook};
 pub use machine::{Guide, Machine, Operation, Ran};
-pub use trace::{Components, Happening, Instance, InterfaceEvent, LocalSkeleton, LocalStep, Trace};
+pub use trace::{Components, Happening, Instance, InterfaceEvent, LocalSkeleton, LocalStep, Part, Trace};
 
 use events::Skeleton;
 use global::{Global, Panicking};
@@ -115,9 +116,9 @@ pub fn dir(model: &Model, search: &Search, watch: &mut dyn Watch) -> Report {
         let verdict = Verdict::Unknown(Stopped::Unsuited(reason));
         return super::simple_report(model, verdict, Coverage::default());
     }
-    let mut underway = Underway::after(Handlers::new(model, components), in_order, &prefix);
-    let Composed { found, interfaces, coverage } =
-        compose(&mut underway, in_order, model.properties(), search, watch);
+    let underway = Underway::after(Handlers::new(model, components), in_order, &prefix);
+    let (underway, Composed { found, interfaces, coverage }) =
+        compose(underway, in_order, model.properties(), search, watch);
     let mut handlers = underway.checker;
     handlers.conclude();
     let verdict = match (handlers.unreliable(), found) {
@@ -174,14 +175,14 @@ pub struct Composed<S> {
 }
 
 /// Explores components one by one, composes what they do, and asks properties of it. Messages of one sender to one
-/// receiver stay in order, or do not.
+/// receiver stay in order, or do not. Gives the checker back, which knows what the steps are.
 pub fn compose<E: Embedded>(
-    checker: &mut E,
+    checker: E,
     in_order: bool,
     properties: &[Property],
     search: &Search,
     watch: &mut dyn Watch,
-) -> Composed<E::Step> {
+) -> (E, Composed<E::Step>) {
     let mut global = Global::new(checker, in_order, search);
     let mut meter = Meter::new(search, watch);
     let mut judge = Judge::new(properties);
@@ -222,14 +223,14 @@ pub fn compose<E: Embedded>(
         ..meter.coverage
     };
     let global_traces = local_traces.map(|_| judge.runs);
-    let enumerated_runs = global.locals.runs;
+    let enumerated_runs = meter.runs;
     let interfaces = Interfaces { local_traces, global_skeletons, global_traces, enumerated_runs };
-    Composed { found, interfaces, coverage }
+    (global.locals.checker, Composed { found, interfaces, coverage })
 }
 
 /// The steps of each component that lead to a cut.
 fn ways<E: Embedded>(
-    global: &mut Global<'_, E>,
+    global: &mut Global<E>,
     meter: &mut Meter<'_>,
     cut: &Cut,
 ) -> Result<Vec<Vec<E::Step>>, Stopped> {

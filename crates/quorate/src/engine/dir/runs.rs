@@ -28,7 +28,7 @@ pub(super) struct Label {
 }
 
 /// An operation that happened.
-pub(super) struct Done<S> {
+pub(super) struct Happened<S> {
     pub(super) operation: Operation<S>,
     /// How many operations of each agent it follows, itself included.
     clock: Vec<usize>,
@@ -40,9 +40,9 @@ pub(super) struct Done<S> {
     level: usize,
 }
 
-impl<S> Done<S> {
+impl<S> Happened<S> {
     /// Does it follow another operation, or is it that one?
-    pub(super) fn follows(&self, other: &Done<S>) -> bool {
+    pub(super) fn follows(&self, other: &Happened<S>) -> bool {
         follows(&self.clock, &other.operation)
     }
 }
@@ -60,7 +60,7 @@ fn join(clock: &mut Vec<usize>, other: &[usize]) {
 pub(super) struct Run<'r, S> {
     /// What properties see of each member at first.
     pub(super) initial: &'r [usize],
-    pub(super) operations: &'r [Done<S>],
+    pub(super) operations: &'r [Happened<S>],
     /// What others could see next.
     pub(super) next: Vec<Label>,
     /// Can nothing go on but what others see?
@@ -215,7 +215,7 @@ struct Runs<'k, M: Machine> {
     held: &'k Held<M::Step>,
     levels: Vec<Level<M::Step>>,
     /// The run so far. What comes before the first changed decision is kept from the last run.
-    done: Vec<Done<M::Step>>,
+    done: Vec<Happened<M::Step>>,
     initial: Vec<usize>,
     decisions: usize,
     stopped: Vec<usize>,
@@ -298,7 +298,7 @@ impl<M: Machine> Runs<'_, M> {
     fn take(&mut self, operation: &Operation<M::Step>) {
         let (clock, seen) = self.clocks(operation);
         let level = self.decisions.saturating_sub(1);
-        self.done.push(Done { operation: operation.clone(), clock, seen, observed: Vec::new(), level });
+        self.done.push(Happened { operation: operation.clone(), clock, seen, observed: Vec::new(), level });
     }
 
     /// What may happen next, and what others could see instead of what the skeleton says.
@@ -367,7 +367,7 @@ impl<M: Machine> Runs<'_, M> {
         for operation in std::mem::take(&mut self.waiting) {
             let (clock, seen) = self.clocks(&operation);
             let level = self.levels.len();
-            self.done.push(Done { operation, clock, seen, observed: Vec::new(), level });
+            self.done.push(Happened { operation, clock, seen, observed: Vec::new(), level });
             for level in 0..level {
                 // What does not depend on it could come before it just as well as after it.
                 let depends = M::depends(self.levels[level].taken.operation(), &self.done[at].operation);

@@ -222,6 +222,10 @@ impl Embedded for Underway<'_> {
         self.checker.relearn(asked)
     }
 
+    fn inside(&self, component: usize) -> Option<Self> {
+        Some(Underway::after(self.checker.inside(component)?, self.in_order, &[]))
+    }
+
     fn twin(&self) -> Self {
         let (starts, spots, numbers) = (self.starts.clone(), self.spots.clone(), self.numbers.clone());
         Underway { checker: self.checker.twin(), in_order: self.in_order, starts, spots, numbers }

@@ -85,7 +85,8 @@ impl Group<'_, '_> {
         // A panic is seen wherever it happens.
         let received = outer.filter(|_| done.is_some()).map(|candidate| candidate.message).collect();
         let process = *process;
-        let step = Act::new(Deed { process, local: *local, kind, transition, choices, consumed, inside });
+        let step =
+            self.handlers.act(Deed { process, local: *local, kind, transition, choices, consumed, inside });
         (Operation { agent: member, index: *index, member, step, received, sent }, done)
     }
 

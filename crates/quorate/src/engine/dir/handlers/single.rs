@@ -84,7 +84,7 @@ impl Handlers<'_> {
         let consumed = bag.iter().map(|candidate| (candidate.message, None)).collect();
         let inside = Vec::new();
         let local = point.local;
-        let step = Act::new(Deed { process, local, kind, transition, choices, consumed, inside });
+        let step = self.act(Deed { process, local, kind, transition, choices, consumed, inside });
         Move { received, sent, ways, leads, step }
     }
 }

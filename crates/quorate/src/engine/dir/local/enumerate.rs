@@ -14,84 +14,103 @@ use crate::engine::dir::Halt;
 use crate::engine::dir::checker::{Embedded, MessageId};
 use crate::engine::dir::events::for_each_closed_set;
 use crate::engine::dir::machine::{Machine, Ran};
-use crate::engine::dir::meter::Meter;
-use crate::engine::dir::runs::{Done, Held, Label, Run, for_each_run};
+use crate::engine::dir::meter::{Done, Meter};
+use crate::engine::dir::runs::{Happened, Held, Label, Run, for_each_run};
 use crate::verdict::Stopped;
 
 /// Operations, each with its agent, in an order in which they can happen.
-type Way<S> = Vec<(usize, S)>;
+pub(in super::super) type Way<S> = Vec<(usize, S)>;
 
 /// A run that goes no further unless others see it.
-struct Last {
-    place: usize,
+pub(in super::super) struct Last {
+    pub(in super::super) place: usize,
     /// What others could see next.
-    next: Vec<Label>,
+    pub(in super::super) next: Vec<Label>,
+}
+
+/// Where runs lead.
+pub(in super::super) struct Spot<S> {
+    pub(in super::super) way: Way<S>,
+    /// What properties see of each member there.
+    pub(in super::super) observed: Vec<usize>,
+    /// How many runs these are, if they are not told apart: the way is that of one of them.
+    pub(in super::super) alike: Option<u128>,
 }
 
 /// A panic: where, the step that panics unless agents wait for each other, and what is known of why.
-struct Panicked<S> {
-    place: usize,
-    step: Option<(usize, S)>,
-    message: String,
+pub(in super::super) struct Panicked<S> {
+    pub(in super::super) place: usize,
+    pub(in super::super) step: Option<(usize, S)>,
+    pub(in super::super) message: String,
 }
 
 /// What the runs of a component come to, in the numbers of the machine that ran it.
-pub(super) struct Explored<S> {
-    /// With how many operations each run begins.
-    begun: usize,
-    /// Where runs can be, and what properties see of each member there.
-    places: Vec<(Way<S>, Vec<usize>)>,
-    numbers: HashMap<Way<S>, usize>,
+pub(in super::super) struct Explored<S> {
+    /// Where runs can be.
+    pub(in super::super) places: Vec<Spot<S>>,
     /// The places at which there is something to be seen.
-    shown: BTreeSet<usize>,
-    sights: HashSet<Vec<usize>>,
-    branches: Vec<Label>,
-    known_branches: HashSet<Label>,
-    last: Vec<Last>,
-    panics: Vec<Panicked<S>>,
-    /// How many operations were done.
-    steps: u64,
-    /// How many runs went as far as nobody sees it.
-    runs: u64,
+    pub(in super::super) shown: BTreeSet<usize>,
+    pub(in super::super) branches: Vec<Label>,
+    pub(in super::super) last: Vec<Last>,
+    pub(in super::super) panics: Vec<Panicked<S>>,
+    pub(in super::super) done: Done,
 }
 
-/// Goes through all runs of a machine that is held to a local skeleton; tells from time to time how many places and
-/// operations there were so far.
+impl<S> Default for Explored<S> {
+    fn default() -> Self {
+        Explored {
+            places: Vec::new(),
+            shown: BTreeSet::new(),
+            branches: Vec::new(),
+            last: Vec::new(),
+            panics: Vec::new(),
+            done: Done::default(),
+        }
+    }
+}
+
+/// What the runs come to, in the making.
+struct Exploration<S> {
+    /// With how many operations each run begins.
+    begun: usize,
+    numbers: HashMap<Way<S>, usize>,
+    sights: HashSet<Vec<usize>>,
+    known_branches: HashSet<Label>,
+    found: Explored<S>,
+}
+
+/// Goes through all runs of a machine that is held to a local skeleton; tells from time to time what was done so
+/// far.
 pub(super) fn explored<M: Machine>(
     machine: &mut M,
     held: &Held<M::Step>,
-    tick: &mut dyn FnMut(u64, u64) -> Result<(), Halt>,
+    tick: &mut dyn FnMut(Done) -> Result<(), Halt>,
 ) -> Result<Explored<M::Step>, Halt> {
-    let mut found = Explored {
+    let mut exploration = Exploration {
         begun: held.begins.len(),
-        places: Vec::new(),
         numbers: HashMap::new(),
-        shown: BTreeSet::new(),
         sights: HashSet::new(),
-        branches: Vec::new(),
         known_branches: HashSet::new(),
-        last: Vec::new(),
-        panics: Vec::new(),
-        steps: 0,
-        runs: 0,
+        found: Explored::default(),
     };
     let is_reliable = for_each_run(machine, held, &mut |operations, run| {
-        found.steps += operations as u64;
+        exploration.found.done.steps += operations as u64;
         if let Some(run) = run {
-            found.runs += u64::from(run.is_maximal);
-            found.note(run);
+            exploration.found.done.runs += u64::from(run.is_maximal);
+            exploration.note(run);
         }
-        tick(found.places.len() as u64, found.steps)
+        exploration.found.done.places = exploration.found.places.len() as u64;
+        tick(exploration.found.done)
     })?;
     if is_reliable {
-        return Ok(found);
+        return Ok(exploration.found);
     }
     let told = "a component does not do the same whenever the same happens to it: it may look at a clock, or at what it \
                 has done in an earlier run";
     Err(Halt::Stopped(Stopped::Impure(told.to_string())))
 }
 
-impl<E: Embedded> Locals<'_, E> {
+impl<E: Embedded> Locals<E> {
     /// What a component can do whose runs are enumerated.
     pub(super) fn enumerate(
         &mut self,
@@ -100,17 +119,16 @@ impl<E: Embedded> Locals<'_, E> {
         meter: &mut Meter<'_>,
     ) -> Result<Table, Halt> {
         let held = self.held(node, offers);
-        let Locals { checker, places, steps, table_bytes, .. } = self;
         let places_max = meter.places_max();
-        let found = explored(*checker, &held, &mut |fresh, done| {
-            is_too_many(fresh, places_max)?;
-            meter.glance(*places + fresh, *steps + done, *table_bytes)
+        let found = explored(&mut self.checker, &held, &mut |done| {
+            is_too_many(done.places, places_max)?;
+            meter.glance(done)
         })?;
-        self.adopt(node, found, meter)
+        Ok(self.adopt(node, found, meter)?.0)
     }
 
     /// What the runs at a node have in common.
-    pub(super) fn held(&self, node: NodeId, offers: &[MessageId]) -> Held<E::Step> {
+    pub(in super::super) fn held(&self, node: NodeId, offers: &[MessageId]) -> Held<E::Step> {
         let seen = |of_one: &Vec<_>| of_one.iter().map(|label| self.label(*label).clone()).collect();
         let skeleton: Vec<Vec<Label>> = self.skeleton(node).iter().map(seen).collect();
         let received = skeleton.iter().flatten().flat_map(|label| &label.received);
@@ -120,28 +138,28 @@ impl<E: Embedded> Locals<'_, E> {
         Held { component, arrivals, skeleton, begins, mutant }
     }
 
-    /// Makes a table of what was explored, in the numbers of the checker.
-    pub(super) fn adopt(
+    /// Makes a table of what was explored, in the numbers of the checker; tells the numbers of its places, too.
+    pub(in super::super) fn adopt(
         &mut self,
         node: NodeId,
         found: Explored<E::Step>,
         meter: &mut Meter<'_>,
-    ) -> Result<Table, Halt> {
-        let Explored { places, shown, branches, last, panics, steps, runs, .. } = found;
-        self.steps += steps;
-        self.runs += runs;
+    ) -> Result<(Table, Vec<usize>), Halt> {
+        let Explored { places, shown, branches, last, panics, done, .. } = found;
         let known = self.nodes[node].places.len();
-        let numbers: Vec<usize> =
-            places.into_iter().map(|(way, observed)| self.nodes[node].run_place(way, observed)).collect();
-        self.places += (self.nodes[node].places.len() - known) as u64;
-        meter.tick(self.places, self.steps, self.table_bytes)?;
-        let ended = last.iter().filter(|run| run.next.is_empty());
-        let mut table = Table {
-            places: shown.into_iter().map(|place| numbers[place]).collect(),
-            quiescent: ended.map(|run| numbers[run.place]).collect(),
-            rests: rests(&last, &branches).into_iter().map(|place| numbers[place]).collect(),
-            ..Table::default()
-        };
+        let numbers: Vec<usize> = places.into_iter().map(|spot| self.nodes[node].run_place(spot)).collect();
+        let fresh = (self.nodes[node].places.len() - known) as u64;
+        meter.add(Done { places: fresh, ..done })?;
+        let rests = rests(&last, &branches).into_iter().map(|place| numbers[place]).collect();
+        let places = shown.into_iter().map(|place| numbers[place]).collect();
+        let mut table = Table { places, rests, ..Table::default() };
+        for Last { place, next } in last {
+            if next.is_empty() {
+                table.quiescent.push(numbers[place]);
+            }
+            let next = next.into_iter().map(|label| self.number_label(label)).collect();
+            table.last.push((numbers[place], next));
+        }
         for label in branches {
             let (member, label) = (label.member, self.number_label(label));
             table.branches.push(label);
@@ -155,7 +173,7 @@ impl<E: Embedded> Locals<'_, E> {
             table.panics.push(Panic { place: numbers[place], number: self.panics.len() });
             self.panics.push((step.map(|(_, step)| step), message));
         }
-        Ok(table)
+        Ok((table, numbers))
     }
 
     /// What others see of each member at a node, from the beginning.
@@ -181,24 +199,30 @@ pub(super) fn is_too_many(places: u64, places_max: u64) -> Result<(), Halt> {
 }
 
 /// A run, whatever the order of its independent operations.
-fn by_agent<S: Clone>(way: &Way<S>) -> Way<S> {
-    let mut run = way.clone();
+pub(super) fn by_agent<S: Clone>(way: &[(usize, S)]) -> Way<S> {
+    let mut run = way.to_vec();
     run.sort_by_key(|(agent, _)| *agent);
     run
 }
 
 impl<S: Clone + Eq + std::hash::Hash> Node<S> {
-    /// The number of the place to which a run leads.
-    fn run_place(&mut self, way: Way<S>, observed: Vec<usize>) -> usize {
+    /// The number of the place to which runs lead.
+    pub(super) fn run_place(&mut self, spot: Spot<S>) -> usize {
+        let Spot { way, observed, alike } = spot;
         let Node { places, runs, .. } = self;
-        *runs.entry(by_agent(&way)).or_insert_with(|| {
-            places.push(Place { point: 0, observed, taken: Vec::new(), traces: 1, cause: Cause::Run(way) });
+        let run = by_agent(&way);
+        let add = |traces: u128| {
+            places.push(Place { point: 0, observed, taken: Vec::new(), traces, cause: Cause::Run(way) });
             places.len() - 1
-        })
+        };
+        match alike {
+            Some(traces) => add(traces),
+            None => *runs.entry(run).or_insert_with(|| add(1)),
+        }
     }
 }
 
-impl<S: Clone + Eq + std::hash::Hash> Explored<S> {
+impl<S: Clone + Eq + std::hash::Hash> Exploration<S> {
     fn note(&mut self, run: Run<'_, S>) {
         let Run { initial, operations, next, is_maximal, ran } = run;
         let all: Vec<usize> = (0..operations.len()).collect();
@@ -207,44 +231,44 @@ impl<S: Clone + Eq + std::hash::Hash> Explored<S> {
             Ran::Panicked(message) => {
                 let before = self.place(initial, operations, &all[..all.len().saturating_sub(1)]);
                 let step = operations.last().map(|done| done.operation.agent_and_step());
-                self.panics.push(Panicked { place: before, step, message });
+                self.found.panics.push(Panicked { place: before, step, message });
                 return;
             }
             Ran::Stuck(message) => {
                 let place = self.place(initial, operations, &all);
-                self.panics.push(Panicked { place, step: None, message });
+                self.found.panics.push(Panicked { place, step: None, message });
                 return;
             }
         }
         for label in &next {
             if self.known_branches.insert(label.clone()) {
-                self.branches.push(label.clone());
+                self.found.branches.push(label.clone());
             }
         }
         if is_maximal {
             self.cut(initial, operations);
             let place = self.place(initial, operations, &all);
-            self.last.push(Last { place, next });
+            self.found.last.push(Last { place, next });
         }
     }
 
     /// The number of the place to which some operations of a run lead.
-    fn place(&mut self, initial: &[usize], operations: &[Done<S>], chosen: &[usize]) -> usize {
+    fn place(&mut self, initial: &[usize], operations: &[Happened<S>], chosen: &[usize]) -> usize {
         let way: Way<S> = chosen.iter().map(|at| operations[*at].operation.agent_and_step()).collect();
-        let Explored { places, numbers, .. } = self;
+        let Exploration { found: Explored { places, .. }, numbers, .. } = self;
         *numbers.entry(by_agent(&way)).or_insert_with(|| {
             let mut observed = initial.to_vec();
             for &(member, now) in chosen.iter().flat_map(|at| &operations[*at].observed) {
                 observed[member] = now;
             }
-            places.push((way, observed));
+            places.push(Spot { way, observed, alike: None });
             places.len() - 1
         })
     }
 
     /// Notes a place for everything that properties can see in the course of a run, once all of the skeleton has
     /// happened.
-    fn cut(&mut self, initial: &[usize], operations: &[Done<S>]) {
+    fn cut(&mut self, initial: &[usize], operations: &[Happened<S>]) {
         let has_happened: Vec<usize> = (0..operations.len())
             .filter(|at| *at < self.begun || operations[*at].operation.is_seen())
             .collect();
@@ -271,14 +295,21 @@ impl<S: Clone + Eq + std::hash::Hash> Explored<S> {
             if self.sights.insert(observed) {
                 let before: Vec<usize> = (0..operations.len()).filter(|at| leads_to(*at, &with)).collect();
                 let place = self.place(initial, operations, &before);
-                self.shown.insert(place);
+                self.found.shown.insert(place);
             }
             Ok::<(), std::convert::Infallible>(())
         });
     }
+}
 
+impl<S: Clone + Eq + std::hash::Hash> Explored<S> {
     /// The same in the numbers of another checker.
-    pub(super) fn told_to<E: Embedded<Step = S>>(self, here: &mut E, there: &E, component: usize) -> Self {
+    pub(in super::super) fn told_to<E: Embedded<Step = S>>(
+        self,
+        here: &mut E,
+        there: &E,
+        component: usize,
+    ) -> Self {
         let told_label = |here: &mut E, label: Label| translated(label, here, there);
         let mut told_steps: HashMap<(usize, S), (usize, S)> = HashMap::new();
         let mut told_step = |here: &mut E, done: (usize, S)| {
@@ -286,10 +317,10 @@ impl<S: Clone + Eq + std::hash::Hash> Explored<S> {
             told.or_insert_with_key(|(agent, step)| here.step_of(there, component, *agent, step)).clone()
         };
         let mut places = Vec::with_capacity(self.places.len());
-        for (way, observed) in self.places {
+        for Spot { way, observed, alike } in self.places {
             let way = way.into_iter().map(|done| told_step(here, done)).collect();
             let observed = observed.into_iter().map(|number| here.observed_of(there, number)).collect();
-            places.push((way, observed));
+            places.push(Spot { way, observed, alike });
         }
         let branches = self.branches.into_iter().map(|label| told_label(here, label)).collect();
         let mut last = Vec::with_capacity(self.last.len());
@@ -302,13 +333,12 @@ impl<S: Clone + Eq + std::hash::Hash> Explored<S> {
             Panicked { step, ..panicked }
         };
         let panics = self.panics.into_iter().map(told_panic).collect();
-        let (numbers, sights, known_branches) = (HashMap::new(), HashSet::new(), HashSet::new());
-        Explored { places, numbers, sights, branches, known_branches, last, panics, ..self }
+        Explored { places, branches, last, panics, ..self }
     }
 }
 
 /// What others see, in the numbers of another checker.
-pub(super) fn translated<E: Embedded>(label: Label, here: &mut E, there: &E) -> Label {
+pub(in super::super) fn translated<E: Embedded>(label: Label, here: &mut E, there: &E) -> Label {
     let mut told = |messages: Vec<MessageId>| -> Vec<MessageId> {
         messages.into_iter().map(|message| here.message_of(there, message)).collect()
     };

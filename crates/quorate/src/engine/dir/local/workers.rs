@@ -1,0 +1,176 @@
+//! Local explorations on several threads.
+//!
+//! From: DEMETER, section 4, where components are explored on different machines. Each thread has a checker of its own,
+//! with numbers of its own, and takes the next table when it is done with one; what it finds is told to the one checker
+//! that counts in the order in which the tables were asked for.
+//! Invariant: which tables are asked for together does not depend on the number of threads, so neither does any number.
+//! Held by: testkit/tests/dir.rs (the same answer on one thread and on several).
+
+use std::collections::HashSet;
+use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
+use std::sync::mpsc::{RecvTimeoutError, channel};
+use std::time::Duration;
+
+use super::enumerate::{Explored, explored, is_too_many, translated};
+use super::{Locals, Wanted};
+use crate::engine::dir::Halt;
+use crate::engine::dir::checker::Embedded;
+use crate::engine::dir::meter::{Done, Meter};
+use crate::engine::dir::runs::Held;
+
+/// How often the watch is told what threads have done.
+const GLANCE_EVERY: Duration = Duration::from_millis(5);
+
+/// What a thread found.
+struct Finding<S> {
+    /// By which thread.
+    worker: usize,
+    explored: Result<Explored<S>, Halt>,
+    /// What its checker was asked for it.
+    asked: Vec<Vec<u64>>,
+}
+
+/// What threads have done so far, all together.
+#[derive(Default)]
+struct Progress {
+    places: AtomicU64,
+    steps: AtomicU64,
+    runs: AtomicU64,
+    is_stopped: AtomicBool,
+}
+
+impl<E: Embedded> Locals<E> {
+    /// Makes those of these tables that are not known yet and take an exploration of their own.
+    pub(in super::super) fn make(&mut self, wanted: Vec<Wanted>, meter: &mut Meter<'_>) -> Result<(), Halt> {
+        let mut seen = HashSet::new();
+        let mut jobs: Vec<Wanted> = wanted.into_iter().filter(|job| !self.knows(job)).collect();
+        jobs.retain(|job| seen.insert(job.clone()));
+        jobs.retain(|job| self.is_enumerated(self.component(job.node)));
+        // The parts of a system are explored together, but not several systems.
+        let (systems, jobs): (Vec<Wanted>, Vec<Wanted>) =
+            jobs.into_iter().partition(|job| self.is_nested(self.component(job.node)));
+        for Wanted { node, offers } in systems {
+            self.table(node, &offers, meter)?;
+        }
+        if let [Wanted { node, offers }] = jobs.as_slice() {
+            self.table(*node, offers, meter)?;
+        }
+        if jobs.len() < 2 {
+            return Ok(());
+        }
+        for (job, finding) in jobs.iter().zip(self.explore_together(&jobs, meter)?) {
+            let Finding { worker, explored, asked } = finding;
+            let Locals { twins, checker, .. } = self;
+            let twin = &twins[worker];
+            for asked in &asked {
+                checker.learn_from(twin, asked);
+            }
+            let component = self.nodes[job.node].key.component;
+            let found = explored?.told_to(checker, twin, component);
+            let (table, _) = self.adopt(job.node, found, meter)?;
+            self.keep_table(job.node, &job.offers, table, meter)?;
+        }
+        match self.twins.iter().find_map(E::unreliable) {
+            Some(stopped) => Err(Halt::Stopped(stopped)),
+            None => Ok(()),
+        }
+    }
+
+    /// What is found for each of some tables.
+    fn explore_together(
+        &mut self,
+        jobs: &[Wanted],
+        meter: &mut Meter<'_>,
+    ) -> Result<Vec<Finding<E::Step>>, Halt> {
+        let held: Vec<Held<E::Step>> = jobs.iter().map(|job| self.held(job.node, &job.offers)).collect();
+        let workers = self.threads.clamp(1, jobs.len());
+        while self.twins.len() < workers {
+            self.twins.push(self.checker.twin());
+        }
+        let Locals { checker, twins, .. } = self;
+        let checker: &E = checker;
+        let (next, progress, places_max) = (AtomicUsize::new(0), Progress::default(), meter.places_max());
+        let (told, findings) = channel();
+        let mut found: Vec<Option<Finding<E::Step>>> = held.iter().map(|_| None).collect();
+        let stopped = std::thread::scope(|scope| {
+            for (worker, twin) in twins.iter_mut().take(workers).enumerate() {
+                let (next, progress, held, told) = (&next, &progress, &held, told.clone());
+                scope.spawn(move || {
+                    while let Some((at, held)) = take_next(next, held) {
+                        let held = held.told_to(twin, checker);
+                        let explored = progress.explore(twin, &held, places_max);
+                        let asked = twin.learned().unwrap_or_default();
+                        if told.send((at, Finding { worker, explored, asked })).is_err() {
+                            break;
+                        }
+                    }
+                });
+            }
+            drop(told);
+            let mut stopped = None;
+            loop {
+                match findings.recv_timeout(GLANCE_EVERY) {
+                    Ok((at, finding)) => found[at] = Some(finding),
+                    Err(RecvTimeoutError::Disconnected) => return stopped,
+                    Err(RecvTimeoutError::Timeout) => {}
+                }
+                if let Err(halt) = meter.glance(progress.so_far()) {
+                    progress.is_stopped.store(true, Ordering::Relaxed);
+                    stopped = Some(halt);
+                }
+            }
+        });
+        match stopped {
+            Some(halt) => Err(halt),
+            None => {
+                // From here on it is counted in the order in which it was asked for.
+                meter.show(Done::default());
+                Ok(found.into_iter().flatten().collect())
+            }
+        }
+    }
+}
+
+fn take_next<'j, T>(next: &AtomicUsize, jobs: &'j [T]) -> Option<(usize, &'j T)> {
+    let at = next.fetch_add(1, Ordering::Relaxed);
+    Some((at, jobs.get(at)?))
+}
+
+impl Progress {
+    /// Explores a component on the current thread.
+    fn explore<E: Embedded>(
+        &self,
+        twin: &mut E,
+        held: &Held<E::Step>,
+        places_max: u64,
+    ) -> Result<Explored<E::Step>, Halt> {
+        let mut before = Done::default();
+        explored(twin, held, &mut |done| {
+            self.places.fetch_add(done.places - before.places, Ordering::Relaxed);
+            self.steps.fetch_add(done.steps - before.steps, Ordering::Relaxed);
+            self.runs.fetch_add(done.runs - before.runs, Ordering::Relaxed);
+            before = done;
+            is_too_many(done.places, if self.is_stopped.load(Ordering::Relaxed) { 0 } else { places_max })
+        })
+    }
+
+    fn so_far(&self) -> Done {
+        let read = |count: &AtomicU64| count.load(Ordering::Relaxed);
+        Done { places: read(&self.places), steps: read(&self.steps), runs: read(&self.runs) }
+    }
+}
+
+impl<S> Held<S> {
+    /// The same in the numbers of another checker.
+    fn told_to<E: Embedded<Step = S>>(&self, here: &mut E, there: &E) -> Held<S> {
+        let Held { component, arrivals, skeleton, begins, mutant } = self;
+        let arrivals = arrivals.iter().map(|message| here.message_of(there, *message)).collect();
+        let mut told = |labels: &Vec<_>| -> Vec<_> {
+            labels.iter().map(|label| translated(Clone::clone(label), here, there)).collect()
+        };
+        let skeleton = skeleton.iter().map(&mut told).collect();
+        let begins =
+            begins.iter().map(|(agent, step)| here.step_of(there, *component, *agent, step)).collect();
+        Held { component: *component, arrivals, skeleton, begins, mutant: *mutant }
+    }
+}
