@@ -25,7 +25,7 @@ use super::checker::{Embedded, MessageId};
 use super::events::{Event, EventId, Events, InterfaceMessage, Skeleton, What, for_each_closed_set};
 use super::journal::{Judged, KeptEvent, KeptWhat, Logbook, Record};
 use super::local::{LabelId, Locals, NodeId, Panic, Table, Wanted};
-use super::meter::Meter;
+use super::meter::{Done, Meter};
 use super::nested::{Frame, Outside};
 use super::runs::Label;
 use super::trace::Components;
@@ -234,6 +234,10 @@ impl<E: Embedded> Global<E> {
         let complete = self.complete(skeleton, meter)?;
         self.prepare_branches(&complete, meter)?;
         let bare = self.events.bare(&complete);
+        if self.frame.is_some() {
+            // Inside of a component it stands for runs of that, as a place does.
+            meter.add(Done { places: 1, ..Done::default() })?;
+        }
         let judged = if self.note(complete.clone(), meter) { Some(told(self, &bare, meter)?) } else { None };
         self.keep(&[Record::Found(complete, judged)])
     }
@@ -428,8 +432,11 @@ impl<E: Embedded> Global<E> {
         loop {
             match self.standing_if_known(skeleton, component) {
                 Ok(standing) => return Ok(standing),
-                Err(Wanted { node, offers }) => self.locals.table(node, &offers, meter)?,
-            };
+                Err(wanted) => {
+                    assert!(!self.locals.knows(&wanted), "a bug in quorate: an event cannot happen that did");
+                    self.locals.table(wanted.node, &wanted.offers, meter)?;
+                }
+            }
         }
     }
 
@@ -573,7 +580,9 @@ impl<E: Embedded> Global<E> {
         for rest in self.events.rests_before(&event) {
             if let What::Rest(node, place) = self.events.get(rest).what {
                 let taken = &self.locals.place(node, place).taken;
-                bare.received = self.locals.joined(taken, &bare.received);
+                if !taken.is_empty() {
+                    bare.received = self.locals.joined(taken, &bare.received);
+                }
             }
         }
         let bare = self.locals.number_label(bare);
