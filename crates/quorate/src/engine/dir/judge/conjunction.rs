@@ -16,7 +16,7 @@
 //! Of alternatives that contain each other the least is enough. If there is never more than one, a search takes as many
 //! steps as there are events at most: a candidate that the causes of another have overtaken is gone for good, which is
 //! the paper's algorithm. There are more only if a component may have taken something that its next send does not tell
-//! of. No cut is looked at twice, so there are never more than if all were gone through.
+//! of. No cut is looked at twice for a conjunction, so there are never more than if all were gone through.
 //! Differs: the paper has one run, in which everything that was received is known. Here it stands for many, and what a
 //! component takes between what others see of it is its own affair. Which component has to go on is not settled by
 //! comparing two by two: the one with the fewest alternatives goes on.
