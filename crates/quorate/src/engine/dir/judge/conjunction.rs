@@ -15,8 +15,9 @@
 //! on, misses nothing.
 //! Of alternatives that contain each other the least is enough. If there is never more than one, a search takes as many
 //! steps as there are events at most: a candidate that the causes of another have overtaken is gone for good, which is
-//! the paper's algorithm. There are more only if a component may have taken something that its next send does not tell
-//! of. No cut is looked at twice for a conjunction, so there are never more than if all were gone through.
+//! the paper's algorithm. There are more only of a group, in which any member may go on, and of a process that may have
+//! taken something that its next send does not tell of. No cut is looked at twice for a conjunction, so there are never
+//! more than if all were gone through.
 //! Differs: the paper has one run, in which everything that was received is known. Here it stands for many, and what a
 //! component takes between what others see of it is its own affair. Which component has to go on is not settled by
 //! comparing two by two: the one with the fewest alternatives goes on.
@@ -36,7 +37,8 @@ use crate::engine::dir::{Broken, Cut, Halt};
 use crate::property::Property;
 
 /// Up to so many conjunctions are searched one by one without a thought. If there are more, all cuts are gone through
-/// if that is certainly less: the sets of processes grow as fast as cuts do, and there may be no cuts to speak of.
+/// if there are fewer of them than steps, as far as can be told beforehand: sets of processes grow as fast as cuts do,
+/// and there may be no cuts to speak of.
 const CONJUNCTIONS_MAX: u128 = 1_000;
 
 /// How many events of each process have happened.
