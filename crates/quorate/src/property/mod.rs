@@ -123,8 +123,8 @@ impl Property {
     ///         .role(RoleName::new("node"), 3, |_| Node { leads: false })
     ///         .property(Property::at_most("few leaders", leaders, leads))
     /// };
-    /// assert!(quorate::check(system(1)).run().verdict.violation().is_some());
-    /// quorate::check(system(3)).run().assert_holds();
+    /// quorate::check(system(1)).assert_violated();
+    /// quorate::check(system(3)).assert_holds();
     /// ```
     pub fn at_most(name: impl Into<String>, limit: usize, predicate: Observation<bool>) -> Self {
         let few = move |satisfied: &[bool]| satisfied.iter().filter(|one| **one).count() <= limit;
