@@ -12,7 +12,7 @@
 use std::sync::Arc;
 
 use quorate::property::{Moment, Observation, Property};
-use quorate::protocol::Model;
+use quorate::protocol::{Content, Model};
 use quorate::{ProcessId, System, observe};
 
 use crate::dice::Random;
@@ -28,6 +28,7 @@ pub struct RandomProtocol {
     seed: u64,
     roles: Vec<RandomRole>,
     properties: Vec<RandomProperty>,
+    limit: Option<Limit>,
     monitors: Vec<Listener>,
     forgeries: Vec<Forgery>,
 }
@@ -55,6 +56,24 @@ struct RandomProperty {
     roles: Vec<usize>,
     sees: Sees,
     demands: Demands,
+}
+
+/// How many processes of some roles may satisfy a local predicate at once.
+#[derive(Clone, Debug)]
+struct Limit {
+    roles: Vec<usize>,
+    predicate: Predicate,
+    processes: usize,
+    is_written_out: bool,
+}
+
+/// A set of local states of each role, told apart by place and what was heard.
+#[derive(Clone, Copy, Debug)]
+struct Predicate {
+    /// For each of them one bit.
+    states: [u32; ROLES.len()],
+    /// Cannot be asked of this one.
+    panics_at: Option<u8>,
 }
 
 /// What a property observes of a process.
@@ -104,7 +123,7 @@ impl RandomProtocol {
             (0..generator.random.weighted(&[30, 45, 25])).map(|at| generator.property(at)).collect();
         let monitors = if worldly { generator.random.weighted(&[60, 30, 10]) } else { 0 };
         let monitors = (0..monitors).map(|_| Listener::random(&mut generator.random)).collect();
-        RandomProtocol { seed, roles, properties, monitors, forgeries: generator.forgeries }
+        RandomProtocol { seed, roles, properties, limit: None, monitors, forgeries: generator.forgeries }
     }
 
     /// Its seed.
@@ -121,7 +140,25 @@ impl RandomProtocol {
     #[must_use]
     pub fn without_properties(&self) -> Self {
         let monitors = self.monitors.iter().map(Listener::content_with_all).collect();
-        RandomProtocol { properties: Vec::new(), monitors, ..self.clone() }
+        RandomProtocol { properties: Vec::new(), limit: None, monitors, ..self.clone() }
+    }
+
+    /// The same protocol, of which nothing must hold but that few processes satisfy a local predicate at once: as
+    /// [`Property::at_most`], or written out. Which predicate depends on the variant.
+    #[must_use]
+    pub fn with_limit(&self, variant: u64, is_written_out: bool) -> Self {
+        let mut random = Random(self.seed.wrapping_mul(31).wrapping_add(variant));
+        let roles = some_roles(&mut random, self.roles.len());
+        let processes: usize = roles.iter().map(|role| self.roles[*role].starts.len()).sum();
+        let states = ROLES.map(|_| {
+            // Rarely, often, or nearly always: who satisfies it anyway does not have to go on for it.
+            let percent = *random.pick(&[15, 40, 85]);
+            (0..u32::BITS).filter(|_| random.chance(percent)).fold(0, |states, at| states | 1 << at)
+        });
+        let panics_at = random.chance(8).then(|| random.below(8));
+        let processes = processes - 1 - random.weighted(&[60, 40]).min(processes - 1);
+        let limit = Limit { roles, predicate: Predicate { states, panics_at }, processes, is_written_out };
+        RandomProtocol { limit: Some(limit), ..self.without_properties() }
     }
 
     /// Can messages be forged?
@@ -142,10 +179,14 @@ impl RandomProtocol {
         for property in &self.properties {
             system = system.property(property.property());
         }
+        if let Some(limit) = &self.limit {
+            system = system.property(limit.property());
+        }
         let seed = self.seed;
         let marked =
             move |seen: &[u32]| seen.iter().fold(seed, |mark, one| mark * 5 % 97 + u64::from(*one)) % 3 == 0;
-        system = system.stepping_stone("marked", observing(0..self.roles.len(), Sees::Both), marked);
+        let all = observing(0..self.roles.len(), |_, local| Sees::Both.of(local));
+        system = system.stepping_stone("marked", all, marked);
         for (at, monitor) in self.monitors.iter().enumerate() {
             system = system.monitor(&format!("history {at}"), monitor.clone());
         }
@@ -168,25 +209,51 @@ impl RandomRole {
 impl RandomProperty {
     fn property(&self) -> Property {
         let (sees, demands) = (self.sees, self.demands);
-        let observation = observing(self.roles.iter().copied(), sees);
+        let observation = observing(self.roles.iter().copied(), move |_, local| sees.of(local));
         Property::new(self.name.clone(), self.moment, observation, move |observed| demands.hold(observed))
     }
 }
 
+impl Limit {
+    fn property(&self) -> Property {
+        let (name, predicate, processes) = ("a limit", self.predicate, self.processes);
+        let observation = observing(self.roles.iter().copied(), move |role, local| predicate.of(role, local));
+        if self.is_written_out {
+            let few = move |satisfied: &[bool]| satisfied.iter().filter(|one| **one).count() <= processes;
+            return Property::new(name, Moment::Always, observation, few);
+        }
+        Property::at_most(name, processes, observation)
+    }
+}
+
+impl Predicate {
+    fn of(self, role: usize, local: Local) -> bool {
+        let state = local.place * (HEARD_MAX + 1) + local.heard;
+        assert!(self.panics_at != Some(state), "this state cannot be looked at");
+        self.states[role] >> state & 1 == 1
+    }
+}
+
 /// What is seen of some roles.
-fn observing(roles: impl Iterator<Item = usize>, sees: Sees) -> Observation<u32> {
+fn observing<O: Content>(
+    roles: impl Iterator<Item = usize>,
+    of: impl Fn(usize, Local) -> O + Copy + std::marker::Send + Sync + 'static,
+) -> Observation<O> {
     let observation = roles.fold(None, |so_far, role| {
         Some(match role {
-            0 => see::<0>(so_far, sees),
-            1 => see::<1>(so_far, sees),
-            _ => see::<2>(so_far, sees),
+            0 => see::<0, O>(so_far, of),
+            1 => see::<1, O>(so_far, of),
+            _ => see::<2, O>(so_far, of),
         })
     });
     observation.expect("a property looks at some role")
 }
 
-fn see<const ROLE: usize>(so_far: Option<Observation<u32>>, sees: Sees) -> Observation<u32> {
-    let of = move |machine: &Machine<ROLE>| sees.of(machine.local);
+fn see<const ROLE: usize, O: Content>(
+    so_far: Option<Observation<O>>,
+    of: impl Fn(usize, Local) -> O + std::marker::Send + Sync + 'static,
+) -> Observation<O> {
+    let of = move |machine: &Machine<ROLE>| of(ROLE, machine.local);
     match so_far {
         None => observe(of),
         Some(observation) => observation.and(of),
@@ -427,10 +494,6 @@ impl Generator {
     }
 
     fn property(&mut self, at: usize) -> RandomProperty {
-        let some_roles = |random: &mut Random, roles: usize| {
-            let roles: Vec<usize> = (0..roles).filter(|_| random.chance(60)).collect();
-            if roles.is_empty() { vec![0] } else { roles }
-        };
         let roles = some_roles(&mut self.random, self.sizes.len());
         let processes: usize = roles.iter().map(|&role| self.sizes[role]).sum();
         let sum = u32::from(self.random.below(9));
@@ -454,6 +517,12 @@ impl Generator {
             },
         }
     }
+}
+
+/// At least one of so many roles.
+fn some_roles(random: &mut Random, roles: usize) -> Vec<usize> {
+    let roles: Vec<usize> = (0..roles).filter(|_| random.chance(60)).collect();
+    if roles.is_empty() { vec![0] } else { roles }
 }
 
 /// How many processes each of one to three roles has.

@@ -10,8 +10,8 @@ fn the_answer_has_the_figures_of_components() {
     let ran = run(&["check", "accumulator", "--engine", "dir", "--json"]);
     let answer = ran.json();
     assert_eq!((ran.code, &answer["engine"], &answer["verdict"]), (0, &"dir".into(), &"holds".into()));
-    let figures = ["local_traces", "global_skeletons", "global_traces"].map(|name| answer[name].as_u64());
-    assert_eq!(figures, [Some(14), Some(2), Some(18)]);
+    let figures = ["local_traces", "global_skeletons", "global_traces", "cuts"];
+    assert_eq!(figures.map(|name| answer[name].as_u64()), [Some(14), Some(2), Some(18), Some(8)]);
     let explored = run(&["check", "accumulator", "--json"]).json();
     assert!(explored.get("local_traces").is_none() && explored.get("global_traces").is_none());
     let page = run(&["check", "accumulator", "--engine", "dir"]).stdout;

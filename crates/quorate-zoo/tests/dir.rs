@@ -29,6 +29,7 @@ fn check(name: &str, given: Given, local_traces: u128, global_skeletons: u64, gl
         global_skeletons,
         global_traces: Some(global_traces),
         enumerated_runs: 0,
+        ..found
     };
     assert_eq!(found, expected, "{name} {given:?}");
     global_traces / local_traces

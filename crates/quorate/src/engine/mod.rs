@@ -246,6 +246,8 @@ pub enum Mutant {
     NoPrefixes,
     /// Component by component: in a group, nothing that comes late can come earlier.
     NoRaces,
+    /// Component by component: where a conjunction is looked for, no component waits for what others send.
+    NoWaiting,
     /// In stages: a violation is told from its last stone on.
     NoFirstPart,
 }

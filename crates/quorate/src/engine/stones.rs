@@ -73,6 +73,8 @@ struct Climb<'c> {
     /// What all searches came to.
     coverage: Coverage,
     skeletons: Option<u64>,
+    /// At how many of their cuts properties were looked at.
+    cuts: u64,
     stages: u32,
     stones: u64,
 }
@@ -94,6 +96,7 @@ pub(super) fn in_stages(
         known: Arc::default(),
         coverage: Coverage::default(),
         skeletons: None,
+        cuts: 0,
         stages: 0,
         stones: 0,
     };
@@ -207,6 +210,7 @@ impl Climb<'_> {
         sum.bytes = sum.bytes.max(new.bytes);
         if let Some(interfaces) = report.interfaces {
             *self.skeletons.get_or_insert(0) += interfaces.global_skeletons;
+            self.cuts += interfaces.cuts;
         }
         match report.verdict {
             Verdict::Unknown(
@@ -268,6 +272,7 @@ impl Climb<'_> {
             local_traces: None,
             global_skeletons,
             global_traces: None,
+            cuts: self.cuts,
         });
         Report {
             stages: Some(Stages { stages, stones, passed }),

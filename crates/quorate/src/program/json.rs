@@ -285,12 +285,13 @@ struct InterfaceFigures {
     local_traces: Option<u128>,
     global_skeletons: u64,
     global_traces: Option<u128>,
+    cuts: u64,
 }
 
 impl InterfaceFigures {
     fn of(interfaces: Interfaces) -> Self {
-        let Interfaces { local_traces, global_skeletons, global_traces, .. } = interfaces;
-        InterfaceFigures { local_traces, global_skeletons, global_traces }
+        let Interfaces { local_traces, global_skeletons, global_traces, cuts, .. } = interfaces;
+        InterfaceFigures { local_traces, global_skeletons, global_traces, cuts }
     }
 }
 

@@ -69,6 +69,8 @@ pub struct Property {
     moment: Moment,
     observes: Vec<(TypeId, Arc<ObserveFn>)>,
     holds: Arc<HoldsFn>,
+    /// How many processes may satisfy a local predicate at once, if that is all it says.
+    limit: Option<usize>,
 }
 
 impl Property {
@@ -87,7 +89,46 @@ impl Property {
                 let typed: Option<Vec<O>> = observed.iter().map(|value| value.get().cloned()).collect();
                 typed.is_some_and(|typed| holds(&typed))
             }),
+            limit: None,
         }
+    }
+
+    /// In no reachable state do more than `limit` of the processes that it looks at satisfy a local predicate:
+    /// mutual exclusion, one leader at most, or, with a limit of 0, that something never happens to anybody.
+    ///
+    /// It means what it would mean if it was written with [`Property::new`], and every engine checks it. The engine
+    /// `dir` looks for its violations without going through all consistent cuts of a run, so prefer it where it says
+    /// what you mean.
+    ///
+    /// ```
+    /// use quorate::property::Property;
+    /// use quorate::{Role, RoleName, System, Transitions, observe};
+    ///
+    /// #[derive(Clone, PartialEq, Eq, Hash, Debug)]
+    /// struct Node {
+    ///     leads: bool,
+    /// }
+    ///
+    /// impl Role for Node {
+    ///     type Message = ();
+    ///
+    ///     fn transitions(&self, t: &mut Transitions<Self>) {
+    ///         t.internal("lead").when(|node| !node.leads).run(|node, _| node.leads = true);
+    ///     }
+    /// }
+    ///
+    /// let system = |leaders: usize| {
+    ///     let leads = observe(|node: &Node| node.leads);
+    ///     System::new()
+    ///         .role(RoleName::new("node"), 3, |_| Node { leads: false })
+    ///         .property(Property::at_most("few leaders", leaders, leads))
+    /// };
+    /// quorate::check(system(1)).assert_violated();
+    /// quorate::check(system(3)).assert_holds();
+    /// ```
+    pub fn at_most(name: impl Into<String>, limit: usize, predicate: Observation<bool>) -> Self {
+        let few = move |satisfied: &[bool]| satisfied.iter().filter(|one| **one).count() <= limit;
+        Property { limit: Some(limit), ..Property::new(name, Moment::Always, predicate, few) }
     }
 
     /// Never are these processes in these local states at once.
@@ -100,6 +141,7 @@ impl Property {
             holds: Arc::new(move |observed| {
                 together.iter().any(|(process, state)| observed[process.index()] != state)
             }),
+            limit: None,
         }
     }
 
@@ -111,6 +153,11 @@ impl Property {
     /// When it must hold.
     pub fn moment(&self) -> Moment {
         self.moment
+    }
+
+    /// How many processes may satisfy a local predicate at once, if that is all that the property says.
+    pub(crate) fn limit(&self) -> Option<usize> {
+        self.limit
     }
 
     pub(crate) fn looks_at_any(&self, types: &[TypeId]) -> bool {

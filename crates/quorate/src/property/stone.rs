@@ -63,6 +63,7 @@ impl Interest {
                 let sight: Sight = observed.iter().map(|views| (*views).clone()).collect();
                 interest.stirred_by(observed).is_none() || known.contains(&sight)
             }),
+            limit: None,
         }
     }
 }

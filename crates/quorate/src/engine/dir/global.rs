@@ -50,7 +50,7 @@ pub(super) struct Standing {
 pub(super) struct OnOffer {
     /// The messages, by what they say, in the form in which messages are kept.
     pub(super) contents: Vec<MessageId>,
-    messages: Vec<(MessageId, InterfaceMessage)>,
+    pub(super) messages: Vec<(MessageId, InterfaceMessage)>,
     in_order: bool,
 }
 

@@ -6,8 +6,11 @@
 //! A run is maximal if every component is at a place where nothing can happen with what is on offer, so a skeleton
 //! stands for as many runs as the product of the traces that lead there.
 //! Differs: changes of what properties see are not made part of skeletons, which would multiply them: what can be seen
-//! at a node is a set.
+//! at a node is a set. Where a property limits how many processes satisfy a local predicate, its violations are looked
+//! for without going through all cuts (`judge/conjunction.rs`).
 //! Held by: testkit/tests/dir.rs (verdicts and counts), quorate-zoo/tests/dir.rs.
+
+mod conjunction;
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::sync::Arc;
@@ -16,11 +19,13 @@ use super::checker::{Embedded, MessageId};
 use super::events::{EventId, Skeleton, for_each_closed_set};
 use super::global::{Global, Panicking};
 use super::journal::Judged;
-use super::local::NodeId;
+use super::local::{NodeId, Table};
 use super::meter::Meter;
 use super::{Broken, Cut, Halt};
+use crate::engine::Mutant;
 use crate::property::{Moment, Property};
 use crate::protocol::Value;
+use conjunction::Sight;
 
 /// What a property sees of the processes of a component; nothing of those that it does not look at.
 type View = Vec<Option<Value>>;
@@ -35,18 +40,23 @@ pub(super) struct Judge<'p> {
     views: HashMap<Occasion, (usize, Views)>,
     /// Combinations of what can be seen, by number, that a property holds for.
     good: HashSet<(usize, Vec<usize>)>,
+    /// Where a property limits how many satisfy a predicate: how many of a component can.
+    sights: HashMap<Occasion, Arc<Vec<Sight>>>,
+    mutant: Option<Mutant>,
     /// The maximal local traces: hashes of the places at which a run has ended, and how many traces lead there.
     ends: BTreeMap<u128, u128>,
     /// How many runs were counted.
     pub(super) runs: u128,
     /// Is there a run that never ends?
     pub(super) endless: bool,
+    /// At how many cuts properties were looked at.
+    pub(super) cuts: u64,
 }
 
 impl<'p> Judge<'p> {
-    pub(super) fn new(properties: &'p [Property]) -> Self {
-        let (views, good, ends) = (HashMap::new(), HashSet::new(), BTreeMap::new());
-        Judge { properties, views, good, ends, runs: 0, endless: false }
+    pub(super) fn new(properties: &'p [Property], mutant: Option<Mutant>) -> Self {
+        let (views, good, sights, ends) = (HashMap::new(), HashSet::new(), HashMap::new(), BTreeMap::new());
+        Judge { properties, views, good, sights, mutant, ends, runs: 0, endless: false, cuts: 0 }
     }
 
     /// How many local traces the runs are made of.
@@ -69,8 +79,10 @@ impl<'p> Judge<'p> {
         meter: &mut Meter<'_>,
     ) -> Result<Judged, Halt> {
         for (at, property) in self.properties.iter().enumerate() {
-            if property.moment() == Moment::Always {
-                self.cut_everywhere(global, skeleton, at, meter)?;
+            match property.limit() {
+                _ if property.moment() != Moment::Always => {}
+                Some(limit) => self.look_for_more_than(limit, global, skeleton, at, meter)?,
+                None => self.cut_everywhere(global, skeleton, at, meter)?,
             }
         }
         let judged = self.end(global, skeleton, meter)?;
@@ -137,19 +149,13 @@ impl<'p> Judge<'p> {
         meter: &mut Meter<'_>,
     ) -> Result<(), Halt> {
         let property = &self.properties[at];
-        let mut seen: Vec<usize> = Vec::new();
-        for component in 0..global.components() {
-            // What it looks at, it looks at from the start.
-            let (_, views) = self.views_in(global, &Skeleton::new(), component, at, meter)?;
-            if views.iter().any(|(view, _)| view.iter().any(Option::is_some)) {
-                seen.push(component);
-            }
-        }
+        let seen = self.looked_at(global, at, meter)?;
         let of_seen = |event: &&EventId| seen.contains(&global.events.get(**event).component);
         let among: Vec<EventId> = skeleton.iter().filter(of_seen).copied().collect();
         let needs = causes_among(global, skeleton, &among);
         for_each_closed_set(&needs, &mut |chosen: &[usize]| {
             meter.pass()?;
+            self.cuts += 1;
             let kept: Vec<EventId> = chosen.iter().map(|at| among[*at]).collect();
             let left_out =
                 |event: EventId| among.binary_search(&event).is_ok() && kept.binary_search(&event).is_err();
@@ -174,6 +180,23 @@ impl<'p> Judge<'p> {
         })
     }
 
+    /// The components that a property looks at. What it looks at, it looks at from the start.
+    fn looked_at<E: Embedded>(
+        &mut self,
+        global: &mut Global<E>,
+        at: usize,
+        meter: &mut Meter<'_>,
+    ) -> Result<Vec<usize>, Halt> {
+        let mut seen: Vec<usize> = Vec::new();
+        for component in 0..global.components() {
+            let (_, views) = self.views_in(global, &Skeleton::new(), component, at, meter)?;
+            if views.iter().any(|(view, _)| view.iter().any(Option::is_some)) {
+                seen.push(component);
+            }
+        }
+        Ok(seen)
+    }
+
     /// What a property can see of a component in a skeleton, and its number.
     fn views_in<E: Embedded>(
         &mut self,
@@ -188,16 +211,30 @@ impl<'p> Judge<'p> {
         if let Some((number, known)) = self.views.get(&occasion) {
             return Ok((*number, Arc::clone(known)));
         }
-        let table = global.locals.table(node, &occasion.2, meter)?;
-        // Where nothing but a panic can come next, there is nothing to be seen.
-        if let Some(panic) = table.panics.first().cloned() {
-            let skeleton = skeleton.clone();
-            return Err(Halt::Panicking(Box::new(Panicking { skeleton, component, panic })));
-        }
+        let table = table_in(global, skeleton, component, (node, &occasion.2), meter)?;
         let views = Arc::new(views_of(global, &self.properties[at], node, &table.places));
         let number = self.views.len();
         self.views.insert(occasion, (number, Arc::clone(&views)));
         Ok((number, views))
+    }
+}
+
+/// What a component can do in a skeleton in which it is at this node, with these messages on offer. Where nothing but a
+/// panic can come next, there is nothing to be seen; so a panic ends the search.
+fn table_in<E: Embedded>(
+    global: &mut Global<E>,
+    skeleton: &Skeleton,
+    component: usize,
+    (node, offers): (NodeId, &[MessageId]),
+    meter: &mut Meter<'_>,
+) -> Result<Arc<Table>, Halt> {
+    let table = global.locals.table(node, offers, meter)?;
+    match table.panics.first().cloned() {
+        Some(panic) => {
+            let skeleton = skeleton.clone();
+            Err(Halt::Panicking(Box::new(Panicking { skeleton, component, panic })))
+        }
+        None => Ok(table),
     }
 }
 

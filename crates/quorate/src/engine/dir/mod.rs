@@ -55,6 +55,9 @@ pub struct Interfaces {
     /// How many runs of components with agents of their own were gone through, one by one, as far as nobody sees it. Of
     /// one component of all processes these are runs of the system; known of a search that is stopped, too.
     pub enumerated_runs: u64,
+    /// At how many consistent cuts of skeletons properties were looked at, each property by itself; known of a search
+    /// that is stopped, too.
+    pub cuts: u64,
 }
 
 /// Components at certain places, in a prefix of a skeleton.
@@ -185,7 +188,7 @@ pub fn compose<E: Embedded>(
 ) -> (E, Composed<E::Step>) {
     let mut global = Global::new(checker, in_order, search);
     let mut meter = Meter::new(search, watch);
-    let mut judge = Judge::new(properties);
+    let mut judge = Judge::new(properties, search.tuning.mutant);
     let explored = global.restore(&mut meter).and_then(|before| {
         for judged in &before {
             judge.count(judged);
@@ -223,8 +226,8 @@ pub fn compose<E: Embedded>(
         ..meter.coverage
     };
     let global_traces = local_traces.map(|_| judge.runs);
-    let enumerated_runs = meter.runs;
-    let interfaces = Interfaces { local_traces, global_skeletons, global_traces, enumerated_runs };
+    let (enumerated_runs, cuts) = (meter.runs, judge.cuts);
+    let interfaces = Interfaces { local_traces, global_skeletons, global_traces, enumerated_runs, cuts };
     (global.locals.checker, Composed { found, interfaces, coverage })
 }
 
