@@ -103,10 +103,10 @@ impl<E: Embedded> Global<E> {
     }
 
     fn look_from_outside(&mut self, event: EventId) -> Outside {
-        let Event { component, what, received, .. } = self.events.get(event).clone();
-        let causes: Vec<EventId> = self.events.get(event).causes().collect();
+        let Event { component, what, before, received, .. } = self.events.get(event).clone();
         let mut clock = vec![0; self.members.len()];
-        for cause in causes {
+        // A rest is a device of the search: what comes after it does not follow all that came before.
+        for cause in before.into_iter().chain(received.iter().map(|(sender, _)| *sender)) {
             let before = &self.outside(cause).clock;
             clock.iter_mut().zip(before).for_each(|(ours, theirs)| *ours = (*theirs).max(*ours));
         }
