@@ -210,21 +210,64 @@ fn random_protocols_in_order() {
 /// The comparison can fail: without one of the parts that make it right, the engine is noticed.
 #[test]
 fn mutants_are_noticed() {
-    for mutant in [Mutant::NoRests, Mutant::NoReceptions, Mutant::NoPrefixes, Mutant::NoRaces] {
+    for (mutant, seeds, wanted) in [
+        (Mutant::NoRests, 0..600, 3),
+        (Mutant::NoReceptions, 0..600, 3),
+        (Mutant::NoPrefixes, 0..600, 3),
+        (Mutant::NoRaces, 0..600, 3),
+        (Mutant::NoHeldRests, 250..260, 1),
+    ] {
         let tuning = Tuning { mutant: Some(mutant), ..Tuning::default() };
         let differs = |seed: &u64| {
             let model = RandomProtocol::new(*seed).without_properties().model();
-            // Only in a group there is more than one to come late.
-            let components = (mutant == Mutant::NoRaces).then(|| partitions(&model).remove(1));
+            // Only in a group there is more than one to come late, and only a system is held to something.
+            let components = match mutant {
+                Mutant::NoRaces => Some(partitions(&model).remove(1)),
+                Mutant::NoHeldRests => partitions(&model).pop(),
+                _ => None,
+            };
             let search = Search { components, tuning, states_max: Some(PLACES_MAX), ..Search::default() };
             let runs = maximal_runs::count(&model, 1_000);
             let report = |runs| (runs, dir(&model, &search, &mut ()).interfaces);
             matches!(runs, Runs::Count(runs) if !RandomProtocol::new(*seed).cyclic()
                 && matches!(report(runs), (runs, Some(counted)) if counted.global_traces != Some(runs)))
         };
-        let noticed: Vec<u64> = (0..600).filter(differs).take(3).collect();
-        assert_eq!(noticed.len(), 3, "{mutant:?} is noticed by seeds {noticed:?} only");
+        let noticed: Vec<u64> = seeds.filter(differs).take(wanted).collect();
+        assert_eq!(noticed.len(), wanted, "{mutant:?} is noticed by seeds {noticed:?} only");
     }
+}
+
+/// Others see of a system what they see of the group of its processes.
+#[test]
+fn a_system_is_seen_as_its_group_is() {
+    let seen = |seed| {
+        let protocol = RandomProtocol::new(seed).without_properties();
+        let model = protocol.model();
+        let ids: Vec<ProcessId> = model.ids().collect();
+        if protocol.cyclic() || ids.len() < 4 {
+            return None;
+        }
+        let (one, other) = ids.split_at(ids.len() / 2);
+        let each = |ids: &[ProcessId]| ids.iter().map(|id| Part::Processes(vec![*id])).collect();
+        let groups = [one, other].map(|ids| Part::Processes(ids.to_vec()));
+        let systems = [one, other].map(|ids| Part::System(each(ids)));
+        let seen = [groups, systems].map(|parts| {
+            let components = Components::parts(&model, &parts);
+            let search = Search { components, states_max: Some(PLACES_MAX / 4), ..Search::default() };
+            let report = dir(&model, &search, &mut ());
+            let interfaces = report.interfaces.filter(|_| report.verdict.word() == "holds");
+            interfaces.map(|seen| (seen.global_skeletons, seen.global_traces, seen.local_traces))
+        });
+        let [Some(groups), Some(systems)] = seen else { return None };
+        Some((groups, systems))
+    };
+    let seen: Vec<_> = for_each_seed(0..700, seen).into_iter().filter_map(|(_, seen)| seen).collect();
+    let mut fewer = 0;
+    for (groups, systems) in &seen {
+        assert_eq!((groups.0, groups.1), (systems.0, systems.1));
+        fewer += usize::from(systems.2 < groups.2);
+    }
+    assert!(seen.len() > 60 && fewer > 20, "{} were compared, {fewer} have fewer local traces", seen.len());
 }
 
 /// Reproduces one protocol of the above: the one that `QUORATE_SEED` names.

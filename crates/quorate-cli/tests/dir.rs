@@ -37,6 +37,25 @@ fn a_limit_ends_in_unknown() {
     assert!(answer["global_traces"].is_null() && answer["global_skeletons"].as_u64() > Some(0));
 }
 
+/// A component may be a system of components: others see the same of it, and less has to be explored.
+#[test]
+fn components_can_be_systems_of_components() {
+    let figures = |words: &[&str]| {
+        let philosophers =
+            ["check", "dining-philosophers", "--philosophers", "8", "--engine", "dir", "--json"];
+        let answer = run(&[&philosophers, words].concat()).json();
+        let names = ["local_traces", "global_skeletons", "global_traces"];
+        (answer["verdict"].clone(), names.map(|name| answer[name].as_u64()))
+    };
+    let holds = |local| ("holds".into(), [Some(local), Some(7), Some(254)]);
+    assert_eq!(figures(&["--components", "2"]), holds(32));
+    assert_eq!(figures(&["--components", "2x2"]), holds(16));
+    let seats = |from: usize, to: usize| format!("philosopher={from}-{to},fork={from}-{to}");
+    let pairs = |first: usize| format!("{}+{}", seats(first, first + 1), seats(first + 2, first + 3));
+    assert_eq!(figures(&["--component", &pairs(0), "--component", &pairs(4)]), holds(16));
+    assert_eq!(figures(&["--component", &pairs(0), "--component", &seats(4, 7)]), holds(24));
+}
+
 #[test]
 fn what_it_does_not_do_is_told() {
     for (words, told) in [
@@ -47,6 +66,13 @@ fn what_it_does_not_do_is_told() {
         (&["regular-storage"], "'regularity' needs another engine"),
         (&["accumulator", "--reduce", "none"], "--reduce does not go with --engine dir"),
         (&["accumulator", "--depth-max", "3"], "--depth-max does not go with --engine dir"),
+        (
+            &["dining-philosophers", "--components", "3x2"],
+            "--components 2 does not divide role 'philosopher'",
+        ),
+        (&["dining-philosophers", "--components", "2x"], "expected a number from 1 to 1000"),
+        (&["dining-philosophers", "--component", "fork+"], "expected roles with numbers"),
+        (&["dining-philosophers", "--component", "fork=0+fork"], "a process is in two components"),
     ] {
         run(&[&["check"], words, &["--engine", "dir"]].concat()).assert_error(64, told);
     }

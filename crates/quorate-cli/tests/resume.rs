@@ -88,6 +88,8 @@ fn a_search_that_is_killed_at_random_moments_comes_to_the_same_answer() {
     // Where runs are enumerated, places at which components rest are found again as well.
     let seated = ["check", "dining-philosophers", "--philosophers", "10", "--components", "2"];
     killed_at_random(&seated, 3, &mut seed);
+    let at_two_tables = ["check", "dining-philosophers", "--philosophers", "12", "--components", "2x2"];
+    killed_at_random(&at_two_tables, 3, &mut seed);
     killed_at_random(&["check", "paxos", "--channel", "fifo", "--stale", "keep"], 3, &mut seed);
 }
 

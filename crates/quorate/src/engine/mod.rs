@@ -248,6 +248,9 @@ pub enum Mutant {
     NoRaces,
     /// Component by component: where a conjunction is looked for, no component waits for what others send.
     NoWaiting,
+    /// Component by component: inside of a component, that one stays since the others outside should not see it go on is
+    /// not noticed.
+    NoHeldRests,
     /// In stages: a violation is told from its last stone on.
     NoFirstPart,
 }

@@ -592,7 +592,8 @@ impl<E: Embedded> Global<E> {
     /// The rests of a component that can come next, if these events can.
     fn next_rests(&mut self, component: usize, situation: &Situation, events: &[EventId]) -> Vec<EventId> {
         let Situation { standing, offer, table, .. } = situation;
-        let rests = if self.frame.is_some() { self.held_rests(table, events) } else { table.rests.clone() };
+        let is_held = self.frame.is_some() && self.mutant != Some(Mutant::NoHeldRests);
+        let rests = if is_held { self.held_rests(table, events) } else { table.rests.clone() };
         let rests: Vec<usize> =
             rests.into_iter().flat_map(|place| self.locals.apart(standing.node, place)).collect();
         let mut next = Vec::new();

@@ -225,7 +225,9 @@ impl<'m> Handlers<'m> {
         // What is consumed is in the order of its numbers.
         let consumed = consumed.iter().map(|(message, from)| (content(message), from));
         consumed.collect::<BTreeSet<_>>().hash(&mut hasher);
-        inside.iter().for_each(|(to, message)| (to, content(message)).hash(&mut hasher));
+        for (to, message) in inside {
+            (to, content(message)).hash(&mut hasher);
+        }
         Act { hash: hasher.finish(), deed: Arc::new(deed) }
     }
 

@@ -9,7 +9,7 @@
 //! are one, as far as properties and others can see.
 //! Known: as in `local.rs`, a run that may stay where it is must be told by itself, so such runs are taken apart again.
 //! Invariant: a table is that of the group of all members, but for how runs are told apart.
-//! Held by: testkit/tests/nested.rs (the counts and verdicts of groups).
+//! Held by: testkit/tests/dir.rs (the counts and verdicts of groups, and of an enumerator of runs).
 
 use std::collections::{BTreeSet, HashMap, HashSet};
 

@@ -32,7 +32,8 @@ impl Part {
         }
     }
 
-    fn processes(&self) -> Vec<ProcessId> {
+    /// Its processes.
+    pub fn processes(&self) -> Vec<ProcessId> {
         match self {
             Part::Processes(processes) => processes.clone(),
             Part::System(parts) => parts.iter().flat_map(Part::processes).collect(),

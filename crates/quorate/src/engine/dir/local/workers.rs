@@ -120,14 +120,12 @@ impl<E: Embedded> Locals<E> {
                 }
             }
         });
-        match stopped {
-            Some(halt) => Err(halt),
-            None => {
-                // From here on it is counted in the order in which it was asked for.
-                meter.show(Done::default());
-                Ok(found.into_iter().flatten().collect())
-            }
+        if let Some(halt) = stopped {
+            return Err(halt);
         }
+        // From here on it is counted in the order in which it was asked for.
+        meter.show(Done::default());
+        Ok(found.into_iter().flatten().collect())
     }
 }
 
