@@ -28,7 +28,7 @@ fn commands_print_what_is_shown() {
         let ran = command.current_dir(&folder).output().expect("the program starts");
         Some(String::from_utf8_lossy(&ran.stdout).to_string() + &String::from_utf8_lossy(&ran.stderr))
     };
-    assert_eq!(page.compare_all(run), 11);
+    assert_eq!(page.compare_all(run), 12);
     page.finish();
 }
 

@@ -362,28 +362,45 @@ impl<E: Embedded> Global<E> {
         self.logbook.as_ref().map_or(Ok(()), commit).map_err(Stopped::Store)
     }
 
-    /// Lets the components go on, in any order, as long as others see something of it.
+    /// Lets the components go on, in any order, as long as others see something of it: those whose tables are made
+    /// together a step at a time, the others each as far as it can.
     fn complete(&mut self, mut skeleton: Skeleton, meter: &mut Meter<'_>) -> Result<Skeleton, Halt> {
+        let (together, one_by_one): (Vec<usize>, Vec<usize>) =
+            (0..self.components()).partition(|component| self.locals.is_enumerated(*component));
         loop {
-            let at: Vec<(Skeleton, usize)> = (0..self.components())
-                .filter(|component| self.locals.is_enumerated(*component))
-                .map(|component| (skeleton.clone(), component))
-                .collect();
-            self.prepare(&at, meter)?;
-            let mut next = Vec::new();
-            for component in 0..self.components() {
-                let situation = self.situation(&skeleton, component, meter)?;
-                next.extend(self.next_events(component, &situation).first());
-            }
-            if next.is_empty() {
-                return Ok(skeleton);
-            }
+            let before = skeleton.len();
+            let places: Vec<(Skeleton, usize)> =
+                together.iter().map(|component| (skeleton.clone(), *component)).collect();
+            self.prepare(&places, meter)?;
             // What one component does next takes nothing from another.
+            let mut next = Vec::new();
+            for component in &together {
+                next.extend(self.first_event(&skeleton, *component, meter)?);
+            }
             for event in next {
                 insert(&mut skeleton, event);
             }
-            meter.pass()?;
+            for component in &one_by_one {
+                while let Some(next) = self.first_event(&skeleton, *component, meter)? {
+                    insert(&mut skeleton, next);
+                }
+            }
+            if skeleton.len() == before {
+                return Ok(skeleton);
+            }
         }
+    }
+
+    /// The first of the events of a component that may come next.
+    fn first_event(
+        &mut self,
+        skeleton: &Skeleton,
+        component: usize,
+        meter: &mut Meter<'_>,
+    ) -> Result<Option<EventId>, Halt> {
+        meter.pass()?;
+        let situation = self.situation(skeleton, component, meter)?;
+        Ok(self.next_events(component, &situation).first().copied())
     }
 
     /// What can happen instead, if a component has got as far as this: every skeleton that comes of it, and is not a
