@@ -177,6 +177,23 @@ pub(super) fn for_each_closed_set<H>(
     extend(needs, 0, &mut Vec::new(), each)
 }
 
+/// Every choice of one out of each of some lists of these sizes.
+pub(super) fn for_each_choice<H>(
+    sizes: &[usize],
+    each: &mut dyn FnMut(&[usize]) -> Result<(), H>,
+) -> Result<(), H> {
+    if sizes.contains(&0) {
+        return Ok(());
+    }
+    let mut chosen = vec![0; sizes.len()];
+    loop {
+        each(&chosen)?;
+        let Some(next) = (0..sizes.len()).find(|at| chosen[*at] + 1 < sizes[*at]) else { return Ok(()) };
+        chosen[next] += 1;
+        chosen[..next].fill(0);
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -244,5 +261,21 @@ mod tests {
         found.dedup();
         // {}, 0, 1, 01, 02, 012, 013, 0123.
         assert_eq!((count, found.len()), (8, 8));
+    }
+
+    #[test]
+    fn choices_are_each_found_once() {
+        let choices = |sizes: &[usize]| {
+            let mut found: Vec<Vec<usize>> = Vec::new();
+            let mut note = |chosen: &[usize]| {
+                found.push(chosen.to_vec());
+                Ok::<(), ()>(())
+            };
+            for_each_choice(sizes, &mut note).unwrap();
+            found
+        };
+        assert_eq!(choices(&[2, 1, 2]), [[0, 0, 0], [1, 0, 0], [0, 0, 1], [1, 0, 1]]);
+        assert_eq!(choices(&[]), [[0; 0]]);
+        assert!(choices(&[2, 0]).is_empty());
     }
 }

@@ -16,7 +16,7 @@ use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::sync::Arc;
 
 use super::checker::{Embedded, MessageId};
-use super::events::{EventId, Skeleton, for_each_closed_set};
+use super::events::{EventId, Skeleton, for_each_choice, for_each_closed_set};
 use super::global::{Global, Panicking};
 use super::journal::Judged;
 use super::local::{NodeId, Table};
@@ -266,9 +266,9 @@ fn broken_by<E: Embedded>(
     meter: &mut Meter<'_>,
 ) -> Result<Option<Vec<usize>>, Halt> {
     let components = global.locals.checker.components();
-    let mut at = vec![0; views.len()];
-    loop {
-        meter.pass()?;
+    let sizes: Vec<usize> = views.iter().map(|views| views.len()).collect();
+    let broken = for_each_choice(&sizes, &mut |at| {
+        meter.pass().map_err(Err)?;
         let mut observed: Vec<(usize, &Value)> = Vec::new();
         for (component, views) in views.iter().enumerate() {
             let members = components.members(component).iter().zip(&views[at[component]].0);
@@ -276,14 +276,14 @@ fn broken_by<E: Embedded>(
         }
         observed.sort_unstable_by_key(|(process, _)| *process);
         let values: Vec<&Value> = observed.into_iter().map(|(_, value)| value).collect();
-        if !property.holds(&values) {
-            return Ok(Some(views.iter().zip(&at).map(|(views, at)| views[*at].1).collect()));
+        if property.holds(&values) {
+            return Ok(());
         }
-        let Some(next) = (0..at.len()).find(|component| at[*component] + 1 < views[*component].len()) else {
-            return Ok(None);
-        };
-        at[next] += 1;
-        at[..next].fill(0);
+        Err(Ok(views.iter().zip(at).map(|(views, at)| views[*at].1).collect()))
+    });
+    match broken {
+        Ok(()) => Ok(None),
+        Err(broken) => broken.map(Some),
     }
 }
 

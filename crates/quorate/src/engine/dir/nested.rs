@@ -15,7 +15,7 @@ use std::collections::{BTreeSet, HashMap, HashSet};
 
 use super::Halt;
 use super::checker::{Embedded, MessageId};
-use super::events::{Event, EventId, Skeleton, What, for_each_closed_set};
+use super::events::{Event, EventId, Skeleton, What, for_each_choice, for_each_closed_set};
 use super::global::{Global, Situation};
 use super::journal::Judged;
 use super::local::{Explored, LabelId, Last, Locals, NodeId, Panic, Panicked, Spot, Table, Way, translated};
@@ -607,19 +607,5 @@ impl<E: Embedded> Locals<E> {
         let of_part =
             nodes.iter().zip(places).flat_map(|(node, places)| places.iter().map(|at| (*node, *at)));
         of_part.flat_map(|(node, place)| inner.ends(node, place)).collect()
-    }
-}
-
-/// Every choice of one out of each of some lists of these sizes.
-fn for_each_choice<H>(sizes: &[usize], each: &mut dyn FnMut(&[usize]) -> Result<(), H>) -> Result<(), H> {
-    if sizes.contains(&0) {
-        return Ok(());
-    }
-    let mut chosen = vec![0; sizes.len()];
-    loop {
-        each(&chosen)?;
-        let Some(next) = (0..sizes.len()).find(|at| chosen[*at] + 1 < sizes[*at]) else { return Ok(()) };
-        chosen[next] += 1;
-        chosen[..next].fill(0);
     }
 }
