@@ -312,7 +312,7 @@ impl<E: Embedded> Global<E> {
             next.retain(|event| self.sent(*event) != follows);
         }
         if self.mutant != Some(Mutant::NoRests) {
-            next.extend(self.next_rests(component, &situation, &next));
+            next.extend(self.next_rests(component, &situation, &next, meter)?);
         }
         next.retain(|event| skeleton.binary_search(event).is_err());
         let branch = |event| {
@@ -356,6 +356,8 @@ impl<E: Embedded> Global<E> {
             if wanted.is_empty() {
                 return Ok(());
             }
+            let is_known = wanted.iter().all(|wanted| self.locals.knows(wanted));
+            assert!(!is_known, "a bug in quorate: an event cannot happen that did");
             self.locals.make(wanted, meter)?;
         }
     }
@@ -497,20 +499,28 @@ impl<E: Embedded> Global<E> {
     }
 
     /// The rests of a component that can come next, if these events can.
-    fn next_rests(&mut self, component: usize, situation: &Situation, events: &[EventId]) -> Vec<EventId> {
+    fn next_rests(
+        &mut self,
+        component: usize,
+        situation: &Situation,
+        events: &[EventId],
+        meter: &mut Meter<'_>,
+    ) -> Result<Vec<EventId>, Halt> {
         let Situation { standing, offer, table, .. } = situation;
         let is_held = self.frame.is_some() && self.mutant != Some(Mutant::NoHeldRests);
         let rests = if is_held { self.held_rests(table, events) } else { table.rests.clone() };
-        let rests: Vec<usize> =
-            rests.into_iter().flat_map(|place| self.locals.apart(standing.node, place)).collect();
-        let mut next = Vec::new();
+        let mut apart = Vec::new();
         for place in rests {
+            apart.extend(self.locals.apart(standing.node, place, meter)?);
+        }
+        let mut next = Vec::new();
+        for place in apart {
             let taken = &self.locals.place(standing.node, place).taken;
             for received in offer.ways_to_receive(taken, |message| self.locals.checker.ends_of(message)) {
                 next.push(self.rest_event(component, standing, place, received));
             }
         }
-        next
+        Ok(next)
     }
 
     /// The event that a component rests at a place of its node.

@@ -583,12 +583,15 @@ impl<E: Embedded> Locals<E> {
             };
         }
         let table = self.table(node, &kept.taken, meter)?;
+        let mut places: Vec<usize> = Vec::new();
         if self.is_nested(kept.component) {
+            // A place that stands for several runs looks like the first of them, but a rest is of one run.
             for (place, _) in &table.last {
-                self.apart(node, *place);
+                places.extend(self.apart(node, *place, meter)?);
             }
+        } else {
+            places.extend(0..self.nodes[node].places.len());
         }
-        let places = 0..self.nodes[node].places.len();
         Ok(places.into_iter().find(|place| self.hash(node, *place) == kept.hash).map(|place| (node, place)))
     }
 

@@ -8,7 +8,7 @@ use crate::verdict::{Coverage, Stopped};
 const TICKS: u32 = 32;
 
 /// About what a place of a component takes, with the step that leads to it.
-const PLACE_BYTES: u64 = 1024;
+pub(super) const PLACE_BYTES: u64 = 1024;
 
 /// What the local explorers have done.
 #[derive(Clone, Copy, Default)]

@@ -9,7 +9,8 @@
 //! are one, as far as properties and others can see.
 //! Known: as in `local.rs`, a run that may stay where it is must be told by itself, so such runs are taken apart again.
 //! Invariant: a table is that of the group of all members, but for how runs are told apart.
-//! Held by: testkit/tests/dir.rs (the counts and verdicts of groups, and of an enumerator of runs).
+//! Held by: testkit/tests/dir.rs (the counts and verdicts of groups, and of an enumerator of runs), testkit/tests/nested.rs
+//! (searches that are stopped and go on, planted bugs, panics, restarts).
 
 use std::collections::{BTreeSet, HashMap, HashSet};
 
@@ -19,7 +20,7 @@ use super::events::{Event, EventId, Skeleton, What, for_each_choice, for_each_cl
 use super::global::{Global, Situation};
 use super::journal::Judged;
 use super::local::{Explored, LabelId, Last, Locals, NodeId, Panic, Panicked, Spot, Table, Way, translated};
-use super::meter::Meter;
+use super::meter::{Done, Meter, PLACE_BYTES};
 use super::runs::{Held, Label};
 use super::trace::Components;
 use crate::engine::Search;
@@ -466,7 +467,9 @@ impl<E: Embedded> Nested<E> {
         meter: &mut Meter<'_>,
     ) -> Result<(Explored<E::Step>, Vec<Class>), Halt> {
         let mut begins = self.global.environment(&held.arrivals);
-        let pin = pin.and_then(|place| self.pins.get(&place).cloned());
+        let pinned = |place| self.pins.get(&place).cloned();
+        let pin =
+            pin.map(|place| pinned(place).expect("a bug in quorate: a system rests where no run of it does"));
         if let Some(pin) = &pin {
             begins.extend(self.global.pinned(pin, meter)?);
             begins.sort_unstable();
@@ -557,29 +560,45 @@ impl<E: Embedded> Locals<E> {
     }
 
     /// The runs of a component that a place stands for, each by itself.
-    pub(super) fn apart(&mut self, node: NodeId, place: usize) -> Vec<usize> {
+    pub(super) fn apart(
+        &mut self,
+        node: NodeId,
+        place: usize,
+        meter: &mut Meter<'_>,
+    ) -> Result<Vec<usize>, Halt> {
         let component = self.component(node);
-        let Some(mut nested) = self.nested.remove(&component) else { return vec![place] };
-        let places = self.taken_apart(&mut nested, node, place);
+        let Some(mut nested) = self.nested.remove(&component) else { return Ok(vec![place]) };
+        let places = self.taken_apart(&mut nested, node, place, meter);
         self.nested.insert(component, nested);
         places
     }
 
-    fn taken_apart(&mut self, nested: &mut Nested<E>, node: NodeId, place: usize) -> Vec<usize> {
+    fn taken_apart(
+        &mut self,
+        nested: &mut Nested<E>,
+        node: NodeId,
+        place: usize,
+        meter: &mut Meter<'_>,
+    ) -> Result<Vec<usize>, Halt> {
         let Some(Class { skeleton, nodes, places }) = nested.classes.get(&(node, place)) else {
-            return vec![place];
+            return Ok(vec![place]);
         };
         let (skeleton, nodes, places) = (skeleton.clone(), nodes.clone(), places.clone());
         let inner = &mut nested.global.locals;
-        let parts: Vec<Vec<usize>> = nodes
-            .iter()
-            .zip(&places)
-            .map(|(node, places)| places.iter().flat_map(|place| inner.apart(*node, *place)).collect())
-            .collect();
+        let mut parts: Vec<Vec<usize>> = Vec::new();
+        for (node, places) in nodes.iter().zip(&places) {
+            let mut of_part = Vec::new();
+            for place in places {
+                of_part.extend(inner.apart(*node, *place, meter)?);
+            }
+            parts.push(of_part);
+        }
         let sizes: Vec<usize> = parts.iter().map(Vec::len).collect();
         let (component, observed) = (self.component(node), self.place(node, place).observed.clone());
         let mut apart = Vec::new();
-        let Ok(()) = for_each_choice(&sizes, &mut |chosen| {
+        for_each_choice(&sizes, &mut |chosen| {
+            // There may be very many, though few are told as long as they are alike.
+            meter.glance(Done::default())?;
             let places: Vec<usize> = parts.iter().zip(chosen).map(|(part, at)| part[*at]).collect();
             let way = nested.way(&nodes, &places);
             let inner = &nested.global.locals.checker;
@@ -588,11 +607,14 @@ impl<E: Embedded> Locals<E> {
                 .map(|(agent, step)| self.checker.step_of(inner, component, *agent, step))
                 .collect();
             let number = self.run_place(node, Spot { way: told, observed: observed.clone(), alike: None });
-            nested.pins.insert((node, number), Pin { skeleton: skeleton.clone(), places });
+            let pin = Pin { skeleton: skeleton.clone(), places };
+            if nested.pins.insert((node, number), pin).is_none() {
+                meter.other_bytes += PLACE_BYTES;
+            }
             apart.push(number);
-            Ok::<(), std::convert::Infallible>(())
-        });
-        apart
+            Ok(())
+        })?;
+        Ok(apart)
     }
 
     /// The maximal traces of components that are no systems that a place at the end of a run stands for: hashes, and how

@@ -17,6 +17,7 @@ use crate::engine::dir::Halt;
 use crate::engine::dir::checker::Embedded;
 use crate::engine::dir::meter::{Done, Meter};
 use crate::engine::dir::runs::Held;
+use crate::verdict::Stopped;
 
 /// How often the watch is told what threads have done.
 const GLANCE_EVERY: Duration = Duration::from_millis(5);
@@ -148,7 +149,10 @@ impl Progress {
             self.steps.fetch_add(done.steps - before.steps, Ordering::Relaxed);
             self.runs.fetch_add(done.runs - before.runs, Ordering::Relaxed);
             before = done;
-            is_too_many(done.places, if self.is_stopped.load(Ordering::Relaxed) { 0 } else { places_max })
+            if self.is_stopped.load(Ordering::Relaxed) {
+                return Err(Halt::Stopped(Stopped::Interrupted));
+            }
+            is_too_many(done.places, places_max)
         })
     }
 
