@@ -506,6 +506,7 @@ impl<E: Embedded> Locals<E> {
         if let Some(there) = self.checker.places(component) {
             parts.push(there.fingerprint(component, point));
         }
+        parts.extend(self.letters(node, place));
         if let Some((before, at)) = self.nodes[node].key.rest {
             parts.push(self.hash(before, at));
         }

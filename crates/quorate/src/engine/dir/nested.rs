@@ -18,7 +18,7 @@ use super::Halt;
 use super::checker::{Embedded, MessageId};
 use super::events::{Event, EventId, Skeleton, What, for_each_choice, for_each_closed_set};
 use super::global::{Global, Situation};
-use super::journal::Judged;
+use super::journal::{Judged, hash128};
 use super::local::{Explored, LabelId, Last, Locals, NodeId, Panic, Panicked, Spot, Table, Way, translated};
 use super::meter::{Done, Meter, PLACE_BYTES};
 use super::runs::{Held, Label};
@@ -74,6 +74,8 @@ struct Class {
 struct Pin {
     skeleton: Skeleton,
     places: Vec<usize>,
+    /// A hash of who received what from whom: the steps of the members do not tell that of equal messages.
+    letters: u128,
 }
 
 /// A component that is a system.
@@ -82,6 +84,8 @@ pub(super) struct Nested<E: Embedded> {
     members: Vec<ProcessId>,
     classes: HashMap<(NodeId, usize), Class>,
     pins: HashMap<(NodeId, usize), Pin>,
+    /// The numbers of those that were taken apart, by the skeleton, without what comes from outside, and the places.
+    numbers: HashMap<(NodeId, Skeleton, Vec<usize>), usize>,
 }
 
 /// Runs of a part that end alike.
@@ -243,11 +247,34 @@ impl<E: Embedded> Global<E> {
         environment
     }
 
+    /// A skeleton without what comes from outside: that may be more later, or less of what was not received.
+    fn without_environment(&self, skeleton: &Skeleton) -> Skeleton {
+        let is_own = |event: &EventId| self.events.get(*event).component != Components::OUTSIDE;
+        skeleton.iter().copied().filter(is_own).collect()
+    }
+
+    /// A hash of who received what from whom, the same whatever the numbers.
+    fn letters(&self, skeleton: &Skeleton) -> u128 {
+        let mut events: HashMap<EventId, (ProcessId, usize)> = HashMap::new();
+        let mut done: HashMap<ProcessId, usize> = HashMap::new();
+        let mut letters: BTreeSet<_> = BTreeSet::new();
+        for &number in skeleton {
+            let event = self.events.get(number);
+            let What::Interface(label) = event.what else { continue };
+            let process =
+                self.locals.checker.components().members(event.component)[self.locals.label(label).member];
+            let nth = done.entry(process).or_default();
+            *nth += 1;
+            events.insert(number, (process, *nth));
+            let senders = event.received.iter().map(|(sender, at)| (events.get(sender).copied(), *at));
+            letters.extend(senders.map(|from| (process, *nth, from)));
+        }
+        hash128(&letters)
+    }
+
     /// A skeleton in which every component rests at a place.
     fn pinned(&mut self, pin: &Pin, meter: &mut Meter<'_>) -> Result<Skeleton, Halt> {
         let mut skeleton = pin.skeleton.clone();
-        // What comes from outside may be more by now, or less that was not received.
-        skeleton.retain(|event| self.events.get(*event).component != Components::OUTSIDE);
         for (component, place) in pin.places.iter().enumerate() {
             let standing = self.standing(&pin.skeleton, component, meter)?;
             let rest = self.rest_event(component, &standing, place.to_owned(), Vec::new());
@@ -263,7 +290,8 @@ impl<E: Embedded> Nested<E> {
         let search = Search { logbook: None, ..search.clone() };
         let mut global = Global::new(checker, in_order, &search);
         global.members.clone_from(&members);
-        Nested { global, members, classes: HashMap::new(), pins: HashMap::new() }
+        let (classes, pins, numbers) = (HashMap::new(), HashMap::new(), HashMap::new());
+        Nested { global, members, classes, pins, numbers }
     }
 
     /// Where the parts are in a skeleton, and what they can do.
@@ -583,7 +611,9 @@ impl<E: Embedded> Locals<E> {
         let Some(Class { skeleton, nodes, places }) = nested.classes.get(&(node, place)) else {
             return Ok(vec![place]);
         };
-        let (skeleton, nodes, places) = (skeleton.clone(), nodes.clone(), places.clone());
+        let skeleton = nested.global.without_environment(skeleton);
+        let letters = nested.global.letters(&skeleton);
+        let (nodes, places) = (nodes.clone(), places.clone());
         let inner = &mut nested.global.locals;
         let mut parts: Vec<Vec<usize>> = Vec::new();
         for (node, places) in nodes.iter().zip(&places) {
@@ -600,21 +630,32 @@ impl<E: Embedded> Locals<E> {
             // There may be very many, though few are told as long as they are alike.
             meter.glance(Done::default())?;
             let places: Vec<usize> = parts.iter().zip(chosen).map(|(part, at)| part[*at]).collect();
-            let way = nested.way(&nodes, &places);
+            let key = (node, skeleton.clone(), places);
+            if let Some(known) = nested.numbers.get(&key) {
+                apart.push(*known);
+                return Ok(());
+            }
+            let way = nested.way(&nodes, &key.2);
             let inner = &nested.global.locals.checker;
             let told = way
                 .iter()
                 .map(|(agent, step)| self.checker.step_of(inner, component, *agent, step))
                 .collect();
-            let number = self.run_place(node, Spot { way: told, observed: observed.clone(), alike: None });
-            let pin = Pin { skeleton: skeleton.clone(), places };
-            if nested.pins.insert((node, number), pin).is_none() {
-                meter.other_bytes += PLACE_BYTES;
-            }
+            let number = self.run_place(node, Spot { way: told, observed: observed.clone(), alike: Some(1) });
+            meter.other_bytes += PLACE_BYTES;
+            let pin = Pin { skeleton: key.1.clone(), places: key.2.clone(), letters };
+            nested.pins.insert((node, number), pin);
+            nested.numbers.insert(key, number);
             apart.push(number);
             Ok(())
         })?;
         Ok(apart)
+    }
+
+    /// For a run of a system that was taken apart: a hash of what its steps do not tell.
+    pub(super) fn letters(&self, node: NodeId, place: usize) -> Option<u128> {
+        let nested = self.nested.get(&self.component(node))?;
+        nested.pins.get(&(node, place)).map(|pin| pin.letters)
     }
 
     /// The maximal traces of components that are no systems that a place at the end of a run stands for: hashes, and how
