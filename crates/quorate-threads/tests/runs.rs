@@ -81,16 +81,31 @@ fn three_threads() -> Program {
     })
 }
 
+/// Shuttle's own search needs more runs than anyone can wait for.
+fn assert_shuttle_is_not_through(program: &Program) {
+    let runs_max = 20_000;
+    let scheduler = shuttle::scheduler::DfsScheduler::new(Some(runs_max), false);
+    let runs = shuttle::Runner::new(scheduler, shuttle::Config::new()).run(system(program).whole());
+    assert_eq!(runs, runs_max, "Shuttle's own search is through");
+}
+
 #[test]
 fn a_few_runs_do_where_shuttle_needs_more_than_anyone_can_wait_for() {
     let outcome = checked(&three_threads());
     // Two writers, of two writes and one, make three orders; the two reads come between them in C(3+2, 2) ways.
     assert_eq!(outcome.interfaces.local_traces, Some(30));
     assert!(outcome.runs <= 40, "{} runs", outcome.runs);
-    let runs_max = 20_000;
-    let scheduler = shuttle::scheduler::DfsScheduler::new(Some(runs_max), false);
-    let runs = shuttle::Runner::new(scheduler, shuttle::Config::new()).run(system(&three_threads()).whole());
-    assert_eq!(runs, runs_max, "Shuttle's own search is not through by then");
+    assert_shuttle_is_not_through(&three_threads());
+}
+
+/// Three threads take one lock and then another: in any order the first, and in any order the second.
+#[test]
+fn locks_that_are_taken_one_after_the_other_have_a_trace_for_each_pair_of_orders() {
+    let taking_both = program(vec![vec![Op::Lock(0), Op::Lock(1)]; 3]);
+    let outcome = checked(&taking_both);
+    assert_eq!(outcome.interfaces.local_traces, Some(36));
+    assert!(outcome.runs <= 40, "{} runs", outcome.runs);
+    assert_shuttle_is_not_through(&taking_both);
 }
 
 /// What a thread of a random program does.
