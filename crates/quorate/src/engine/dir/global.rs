@@ -213,9 +213,11 @@ impl<E: Embedded> Global<E> {
             Ok::<(), std::convert::Infallible>(())
         };
         let Ok(()) = for_each_closed_set(&needs, &mut note);
-        let begins = self.beginning();
-        let begun: Vec<EventId> = begins.into_iter().filter(|event| place(*event).is_some()).collect();
-        prefixes.retain(|prefix: &Vec<EventId>| begun.iter().all(|event| prefix.contains(event)));
+        if self.frame.is_some() {
+            let mut begun = self.beginning();
+            begun.retain(|event| place(*event).is_some());
+            prefixes.retain(|prefix: &Vec<EventId>| begun.iter().all(|event| prefix.contains(event)));
+        }
         if self.mutant == Some(Mutant::NoPrefixes) {
             prefixes.retain(|prefix: &Vec<EventId>| prefix.len() == own.len());
         }
@@ -410,7 +412,7 @@ impl<E: Embedded> Global<E> {
             }
         }
         offer.contents = offer.messages.iter().map(|(message, _)| *message).collect();
-        if !self.in_order {
+        if self.frame.is_some() && !self.in_order {
             // Of equal messages from outside it does not matter which.
             let mut known = HashSet::new();
             let from_outside =

@@ -19,7 +19,7 @@
 mod enumerate;
 mod workers;
 
-pub(super) use enumerate::{Explored, Last, Panicked, Spot, Way, translated};
+pub(super) use enumerate::{Explored, Last, Panicked, Spot, Way};
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::sync::Arc;

@@ -3,7 +3,7 @@
 //! From: Guo et al., Practical Software Model Checking via Dynamic Interface Reduction (DEMETER, SOSP 2011);
 //! ALGORITHMS 6, with the three gaps of the paper closed. `trace.rs` has runs as partial orders, `checker.rs` what a
 //! model checker must offer to be driven, `handlers.rs` that for protocols, `local.rs` and `global.rs` the explorers,
-//! `judge.rs` properties and counts, `underway.rs` starts in the middle of a run.
+//! `nested.rs` systems inside components, `judge.rs` properties and counts, `underway.rs` starts in the middle of a run.
 //! Known: every reachable state, and every way in which a run can end, is that of some combination of places of a cut
 //! of a skeleton, so `Holds` means what it means elsewhere. Runs that never end have no end to be found: a limit ends
 //! the search then, unless nobody sees the part that is repeated.

@@ -19,7 +19,7 @@ use super::checker::{Embedded, MessageId};
 use super::events::{Event, EventId, Skeleton, What, for_each_choice, for_each_closed_set};
 use super::global::{Global, Situation};
 use super::journal::{Judged, hash128};
-use super::local::{Explored, LabelId, Last, Locals, NodeId, Panic, Panicked, Spot, Table, Way, translated};
+use super::local::{Explored, LabelId, Last, Locals, NodeId, Panic, Panicked, Spot, Table, Way};
 use super::meter::{Done, Meter, PLACE_BYTES};
 use super::runs::{Held, Label};
 use super::trace::Components;
@@ -81,7 +81,6 @@ struct Pin {
 /// A component that is a system.
 pub(super) struct Nested<E: Embedded> {
     global: Global<E>,
-    members: Vec<ProcessId>,
     classes: HashMap<(NodeId, usize), Class>,
     pins: HashMap<(NodeId, usize), Pin>,
     /// The numbers of those that were taken apart, by the skeleton, without what comes from outside, and the places.
@@ -289,9 +288,15 @@ impl<E: Embedded> Nested<E> {
     pub(super) fn new(checker: E, members: Vec<ProcessId>, in_order: bool, search: &Search) -> Self {
         let search = Search { logbook: None, ..search.clone() };
         let mut global = Global::new(checker, in_order, &search);
-        global.members.clone_from(&members);
+        global.members = members;
         let (classes, pins, numbers) = (HashMap::new(), HashMap::new(), HashMap::new());
-        Nested { global, members, classes, pins, numbers }
+        Nested { global, classes, pins, numbers }
+    }
+
+    /// The nodes of the parts in a skeleton.
+    fn nodes_in(&mut self, skeleton: &Skeleton, meter: &mut Meter<'_>) -> Result<Vec<NodeId>, Halt> {
+        let parts = 0..self.global.components();
+        parts.map(|part| Ok(self.global.standing(skeleton, part, meter)?.node)).collect()
     }
 
     /// Where the parts are in a skeleton, and what they can do.
@@ -343,11 +348,11 @@ impl<E: Embedded> Nested<E> {
 
     /// What the members see at places of the parts.
     fn observed(&self, of_parts: &[&[usize]]) -> Vec<usize> {
-        let mut observed = vec![0; self.members.len()];
+        let mut observed = vec![0; self.global.members.len()];
         for (part, of_part) in of_parts.iter().enumerate() {
             let members = self.global.locals.checker.components().members(part);
             for (process, number) in members.iter().zip(*of_part) {
-                let at = self.members.binary_search(process).expect("a part has members of the whole");
+                let at = self.global.members.binary_search(process).expect("a part has members of the whole");
                 observed[at] = *number;
             }
         }
@@ -360,8 +365,11 @@ impl<E: Embedded> Nested<E> {
         for (part, (node, place)) in nodes.iter().zip(places).enumerate() {
             let members = self.global.locals.checker.components().members(part);
             for (agent, step) in self.global.locals.run(*node, *place) {
-                let at =
-                    self.members.binary_search(&members[*agent]).expect("a part has members of the whole");
+                let at = self
+                    .global
+                    .members
+                    .binary_search(&members[*agent])
+                    .expect("a part has members of the whole");
                 way.push((at, step.clone()));
             }
         }
@@ -432,10 +440,7 @@ impl<E: Embedded> Nested<E> {
             let mut cut: Skeleton =
                 has_happened.iter().copied().chain(chosen.iter().map(|at| open[*at])).collect();
             cut.sort_unstable();
-            let mut nodes = Vec::new();
-            for part in 0..self.global.components() {
-                nodes.push(self.global.standing(&cut, part, meter)?.node);
-            }
+            let nodes = self.nodes_in(&cut, meter)?;
             if !known.0.insert(nodes.clone()) {
                 return Ok(());
             }
@@ -469,10 +474,7 @@ impl<E: Embedded> Nested<E> {
         found: &mut Explored<E::Step>,
         meter: &mut Meter<'_>,
     ) -> Result<(), Halt> {
-        let mut nodes = Vec::new();
-        for part in 0..self.global.components() {
-            nodes.push(self.global.standing(skeleton, part, meter)?.node);
-        }
+        let nodes = self.nodes_in(skeleton, meter)?;
         let mut places = vec![0; nodes.len()];
         places[*part] = panic.place;
         // Whatever the others do there, it goes together.
@@ -481,7 +483,7 @@ impl<E: Embedded> Nested<E> {
             self.global.locals.table(*node, &offers, meter)?;
         }
         let (step, message) = self.global.locals.panics[panic.number].clone();
-        let observed = vec![0; self.members.len()];
+        let observed = vec![0; self.global.members.len()];
         found.panics.push(Panicked { place: found.places.len(), step: step.map(|step| (0, step)), message });
         found.places.push(Spot { way: self.way(&nodes, &places), observed, alike: None });
         Ok(())
@@ -550,11 +552,21 @@ impl<E: Embedded> Locals<E> {
         offers: &[MessageId],
         meter: &mut Meter<'_>,
     ) -> Result<Table, Halt> {
-        let component = self.component(node);
-        let mut nested = self.nested.remove(&component).expect("it is a system");
-        let table = self.compose_parts(&mut nested, node, offers, meter);
+        let compose =
+            |locals: &mut Self, nested: &mut Nested<E>| locals.compose_parts(nested, node, offers, meter);
+        self.with_nested(self.component(node), compose).expect("it is a system")
+    }
+
+    /// Does something with a component that is a system; nothing with others.
+    fn with_nested<T>(
+        &mut self,
+        component: usize,
+        what: impl FnOnce(&mut Self, &mut Nested<E>) -> T,
+    ) -> Option<T> {
+        let mut nested = self.nested.remove(&component)?;
+        let done = what(self, &mut nested);
         self.nested.insert(component, nested);
-        table
+        Some(done)
     }
 
     fn compose_parts(
@@ -564,15 +576,9 @@ impl<E: Embedded> Locals<E> {
         offers: &[MessageId],
         meter: &mut Meter<'_>,
     ) -> Result<Table, Halt> {
-        let held = self.held(node, offers);
-        let inner = &mut nested.global.locals.checker;
-        let arrivals =
-            held.arrivals.iter().map(|message| inner.message_of(&self.checker, *message)).collect();
-        let of_member = |labels: &Vec<Label>| -> Vec<Label> {
-            labels.iter().map(|label| translated(label.clone(), inner, &self.checker)).collect()
-        };
-        let skeleton = held.skeleton.iter().map(of_member).collect();
-        let held = Held { arrivals, skeleton, begins: Vec::new(), ..held };
+        // How its runs begin is told by a pin.
+        let held = Held { begins: Vec::new(), ..self.held(node, offers) };
+        let held = held.told_to(&mut nested.global.locals.checker, &self.checker);
         let (found, classes) = nested.explore(&held, self.rest_before(node), meter)?;
         let inner = &mut nested.global.locals.checker;
         for asked in inner.learned().unwrap_or_default() {
@@ -594,11 +600,9 @@ impl<E: Embedded> Locals<E> {
         place: usize,
         meter: &mut Meter<'_>,
     ) -> Result<Vec<usize>, Halt> {
-        let component = self.component(node);
-        let Some(mut nested) = self.nested.remove(&component) else { return Ok(vec![place]) };
-        let places = self.taken_apart(&mut nested, node, place, meter);
-        self.nested.insert(component, nested);
-        places
+        let take_apart =
+            |locals: &mut Self, nested: &mut Nested<E>| locals.taken_apart(nested, node, place, meter);
+        self.with_nested(self.component(node), take_apart).unwrap_or_else(|| Ok(vec![place]))
     }
 
     fn taken_apart(

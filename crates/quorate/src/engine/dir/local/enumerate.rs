@@ -145,7 +145,7 @@ impl<E: Embedded> Locals<E> {
         found: Explored<E::Step>,
         meter: &mut Meter<'_>,
     ) -> Result<(Table, Vec<usize>), Halt> {
-        let Explored { places, shown, branches, last, panics, done, .. } = found;
+        let Explored { places, shown, branches, last, panics, done } = found;
         let known = self.nodes[node].places.len();
         let numbers: Vec<usize> = places.into_iter().map(|spot| self.nodes[node].run_place(spot)).collect();
         let fresh = (self.nodes[node].places.len() - known) as u64;
@@ -337,8 +337,23 @@ impl<S: Clone + Eq + std::hash::Hash> Explored<S> {
     }
 }
 
+impl<S> Held<S> {
+    /// The same in the numbers of another checker.
+    pub(in super::super) fn told_to<E: Embedded<Step = S>>(&self, here: &mut E, there: &E) -> Held<S> {
+        let Held { component, arrivals, skeleton, begins, mutant } = self;
+        let arrivals = arrivals.iter().map(|message| here.message_of(there, *message)).collect();
+        let mut told = |labels: &Vec<Label>| -> Vec<Label> {
+            labels.iter().map(|label| translated(label.clone(), here, there)).collect()
+        };
+        let skeleton = skeleton.iter().map(&mut told).collect();
+        let begins =
+            begins.iter().map(|(agent, step)| here.step_of(there, *component, *agent, step)).collect();
+        Held { component: *component, arrivals, skeleton, begins, mutant: *mutant }
+    }
+}
+
 /// What others see, in the numbers of another checker.
-pub(in super::super) fn translated<E: Embedded>(label: Label, here: &mut E, there: &E) -> Label {
+fn translated<E: Embedded>(label: Label, here: &mut E, there: &E) -> Label {
     let mut told = |messages: Vec<MessageId>| -> Vec<MessageId> {
         messages.into_iter().map(|message| here.message_of(there, message)).collect()
     };

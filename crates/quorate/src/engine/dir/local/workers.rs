@@ -11,7 +11,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::sync::mpsc::{RecvTimeoutError, channel};
 use std::time::Duration;
 
-use super::enumerate::{Explored, explored, is_too_many, translated};
+use super::enumerate::{Explored, explored, is_too_many};
 use super::{Locals, Wanted};
 use crate::engine::dir::Halt;
 use crate::engine::dir::checker::Embedded;
@@ -159,20 +159,5 @@ impl Progress {
     fn so_far(&self) -> Done {
         let read = |count: &AtomicU64| count.load(Ordering::Relaxed);
         Done { places: read(&self.places), steps: read(&self.steps), runs: read(&self.runs) }
-    }
-}
-
-impl<S> Held<S> {
-    /// The same in the numbers of another checker.
-    fn told_to<E: Embedded<Step = S>>(&self, here: &mut E, there: &E) -> Held<S> {
-        let Held { component, arrivals, skeleton, begins, mutant } = self;
-        let arrivals = arrivals.iter().map(|message| here.message_of(there, *message)).collect();
-        let mut told = |labels: &Vec<_>| -> Vec<_> {
-            labels.iter().map(|label| translated(Clone::clone(label), here, there)).collect()
-        };
-        let skeleton = skeleton.iter().map(&mut told).collect();
-        let begins =
-            begins.iter().map(|(agent, step)| here.step_of(there, *component, *agent, step)).collect();
-        Held { component: *component, arrivals, skeleton, begins, mutant: *mutant }
     }
 }
