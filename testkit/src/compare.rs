@@ -9,8 +9,9 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use quorate::Report;
 use quorate::engine::{self, Order, Search, Visited};
-use quorate::protocol::Model;
-use quorate::verdict::{Replay, Verdict, Violation};
+use quorate::model::Model;
+use quorate::replay::Replay;
+use quorate::report::{Verdict, Violation};
 use quorate::world::Channel;
 
 use crate::naive::Findings;

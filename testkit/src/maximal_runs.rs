@@ -11,8 +11,8 @@
 use std::collections::{BTreeSet, HashMap, HashSet};
 
 use quorate::ProcessId;
-use quorate::protocol::{Choice, Envelope, Model, QuorumSystem, Sending, Trigger, Value};
-use quorate::verdict::{Schedule, ScheduledStep, Taken};
+use quorate::model::{Choice, Envelope, Model, QuorumSystem, Sending, Trigger, Value};
+use quorate::model::{Schedule, ScheduledStep, Taken};
 use quorate::world::{Channel, StepKind};
 
 use crate::dice::Random;

@@ -11,8 +11,8 @@
 
 use std::sync::Arc;
 
+use quorate::model::{Content, Model};
 use quorate::property::{Moment, Observation, Property};
-use quorate::protocol::{Content, Model};
 use quorate::{ProcessId, System, observe};
 
 use crate::dice::Random;

@@ -14,9 +14,9 @@ use std::collections::HashSet;
 
 use quorate::Report;
 use quorate::engine::{Order, Search, Tuning};
-use quorate::protocol::{Model, Value};
+use quorate::model::{Model, Value};
 use quorate::reduce::{Reduction, Reductions, Seeds, Split};
-use quorate::verdict::{Seen, Stopped, Verdict};
+use quorate::report::{Seen, Stopped, Verdict};
 use quorate::world::Channel;
 
 use crate::compare::{explored, violation_differs};

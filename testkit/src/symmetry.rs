@@ -8,7 +8,8 @@
 
 use std::collections::BTreeSet;
 
-use quorate::protocol::{Envelope, Model, Outcome, Renaming, Value};
+use quorate::Renaming;
+use quorate::model::{Envelope, Model, Outcome, Value};
 
 use crate::naive::{Findings, LocalStep};
 

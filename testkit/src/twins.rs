@@ -12,8 +12,10 @@ use std::fmt;
 use std::hash::{Hash, Hasher};
 use std::sync::Arc;
 
+use quorate::Renaming;
+use quorate::model::Model;
 use quorate::property::{Moment, Property};
-use quorate::protocol::{Model, QuorumOf, Renaming};
+use quorate::protocol::QuorumOf;
 use quorate::{
     Outbox, ProcessId, Received, Rename, Role, RoleName, System, Transitions, majority_of, observe, some_of,
 };

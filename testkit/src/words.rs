@@ -7,7 +7,7 @@
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, VecDeque};
 
-use quorate::protocol::Value;
+use quorate::model::Value;
 
 use crate::naive::Findings;
 

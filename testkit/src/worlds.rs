@@ -4,7 +4,7 @@
 //! the next; everything else that is made here fits.
 //! Held by: tests/worlds.rs, which counts what really happens in them.
 
-use quorate::protocol::Model;
+use quorate::model::Model;
 use quorate::world::{Channel, CrashSends, Crashes, Delivery, World};
 
 use crate::dice::Random;

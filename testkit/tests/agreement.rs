@@ -4,8 +4,9 @@
 use std::hash::{Hash, Hasher};
 
 use quorate::engine::{Order, Search, Sleep, Tuning, Visited};
-use quorate::protocol::{Bug, Model};
-use quorate::verdict::Coverage;
+use quorate::model::Model;
+use quorate::protocol::Bug;
+use quorate::report::Coverage;
 use quorate::world::World;
 use quorate::{Report, Role, RoleName, System, Transitions, majority_of, observe};
 use quorate_testkit::compare::{differences, explored};

@@ -6,8 +6,8 @@ use std::collections::HashSet;
 
 use quorate::Verdict;
 use quorate::engine::{Engine, Mutant, Order, Search, Tuning};
-use quorate::protocol::{Model, Value};
-use quorate::verdict::Stopped;
+use quorate::model::{Model, Value};
+use quorate::report::Stopped;
 use quorate_testkit::compare::{differences, explored};
 use quorate_testkit::corpus::{for_each_seed, seeds};
 use quorate_testkit::naive::{Findings, NO_PANIC, search};

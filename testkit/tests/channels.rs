@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 
 use quorate::engine::{Order, Search};
-use quorate::protocol::Model;
+use quorate::model::Model;
 use quorate::world::{Channel, CrashSends, Crashes, Delivery, World};
 use quorate::{Monitor, ProcessId, System, observe};
 use quorate_testkit::compare::{differences, explored};

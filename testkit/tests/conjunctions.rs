@@ -3,9 +3,10 @@
 
 use quorate::engine::dir::{Components, dir};
 use quorate::engine::{Mutant, Search, Tuning};
+use quorate::model::Model;
 use quorate::property::{Moment, Observation, Property};
-use quorate::protocol::Model;
-use quorate::verdict::{Replay, Report, Verdict};
+use quorate::replay::Replay;
+use quorate::report::{Report, Verdict};
 use quorate::world::{Channel, World};
 use quorate::{ProcessId, Role, RoleName, System, Transitions, observe};
 use quorate_testkit::corpus::{self, STATES_MAX, for_each_seed, one_seed};

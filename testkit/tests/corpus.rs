@@ -3,8 +3,8 @@
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 
+use quorate::model::{Model, QuorumSystem, Trigger};
 use quorate::property::Moment;
-use quorate::protocol::{Model, QuorumSystem, Trigger};
 use quorate_testkit::corpus::{STATES_MAX, for_each_seed, seeds};
 use quorate_testkit::naive::{Findings, LocalStep, NO_PANIC, search};
 use quorate_testkit::random::RandomProtocol;

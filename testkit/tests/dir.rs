@@ -5,8 +5,9 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use quorate::engine::dir::{Components, Part, dir};
 use quorate::engine::{Mutant, Search, Tuning};
-use quorate::protocol::Model;
-use quorate::verdict::{Coverage, Replay, Report, Stopped, Verdict};
+use quorate::model::Model;
+use quorate::replay::Replay;
+use quorate::report::{Coverage, Report, Stopped, Verdict};
 use quorate::world::{Channel, World};
 use quorate::{ProcessId, Role, RoleName, System, Transitions, observe};
 use quorate_testkit::corpus::{self, STATES_MAX, for_each_seed, one_seed};

@@ -4,10 +4,10 @@
 
 use quorate::Report;
 use quorate::engine::{Classes, Engine, Mutant, Search, Tuning, closure_of, search as check};
+use quorate::model::{Model, Value};
 use quorate::property::{Moment, Monitor, Property};
-use quorate::protocol::{Model, Value};
 use quorate::reduce::Reductions;
-use quorate::verdict::Verdict;
+use quorate::report::Verdict;
 use quorate::world::{Channel, World};
 use quorate::{Outbox, ProcessId, Received, Role, RoleName, System, Transitions, observe};
 use quorate_testkit::corpus::{for_each_seed, seeds};

@@ -2,8 +2,8 @@
 //! protocol, as it would be noticed in an engine. What is compared is the same as in agreement.rs.
 
 use quorate::engine::{Search, Sleep, Tuning};
+use quorate::model::{Envelope, QuorumSystem, Trigger};
 use quorate::property::Moment;
-use quorate::protocol::{Envelope, QuorumSystem, Trigger};
 use quorate_testkit::compare::{differences, explored};
 use quorate_testkit::naive::{Attempt, Letter, Semantics, put, search_with};
 use quorate_testkit::random::RandomProtocol;

@@ -4,7 +4,7 @@
 
 use std::collections::{BTreeMap, HashSet};
 
-use quorate::protocol::Value;
+use quorate::model::Value;
 use quorate::{Outbox, Role, RoleName, System, Transitions, observe, quorums_of, some_of};
 use quorate_testkit::naive::{Findings, NO_PANIC, search};
 

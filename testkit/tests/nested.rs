@@ -6,8 +6,9 @@ use std::time::{Duration, Instant};
 
 use quorate::engine::dir::{Components, Ledger, Logbook, Part, dir};
 use quorate::engine::{Engine, Search, Watch};
-use quorate::protocol::Model;
-use quorate::verdict::{Coverage, Replay, Report, Stopped, Verdict};
+use quorate::model::Model;
+use quorate::replay::Replay;
+use quorate::report::{Coverage, Report, Stopped, Verdict};
 use quorate::world::{Channel, World};
 use quorate::{ProcessId, Role, RoleName, System, Transitions};
 use quorate_testkit::corpus::{STATES_MAX, for_each_seed};

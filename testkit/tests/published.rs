@@ -5,9 +5,11 @@ use std::sync::Arc;
 
 use quorate::engine::published::{Found, Options, Shortcut, check};
 use quorate::engine::{Classes, Search, Watch, explore};
+use quorate::model::Model;
+use quorate::model::ScheduledStep;
 use quorate::property::Moment;
-use quorate::protocol::Model;
-use quorate::verdict::{Coverage, Replay, ScheduledStep, Stopped};
+use quorate::replay::Replay;
+use quorate::report::{Coverage, Stopped};
 use quorate::world::StepKind;
 use quorate::{ProcessId, Role, RoleName, System, Transitions, Verdict, observe};
 use quorate_testkit::corpus::{for_each_seed, seeds};
@@ -191,7 +193,7 @@ fn an_empty_network() {
         choices: Vec::new(),
         sent: Vec::new(),
     };
-    let (trace, _) = quorate::verdict::replay(&model(), &vec![sends]).expect("a step");
+    let (trace, _) = quorate::replay::replay(&model(), &vec![sends]).expect("a step");
     loses(Shortcut::EmptyNetwork, &model().after(&trace.steps).expect("a run"));
 }
 

@@ -2,7 +2,7 @@
 //! naive checker, on the same protocols and by the same comparison. tests/saturation.rs has a protocol by hand.
 
 use quorate::engine::{Mutant, Search, Tuning};
-use quorate::protocol::Model;
+use quorate::model::Model;
 use quorate::reduce::{Reduction, Reductions};
 use quorate_testkit::naive::search;
 use quorate_testkit::random::RandomProtocol;

@@ -9,7 +9,7 @@ use std::collections::BTreeSet;
 use std::fmt::Debug;
 use std::ops::Range;
 
-use quorate::protocol::Model;
+use quorate::model::Model;
 use quorate::reduce::Reduction;
 use quorate_testkit::corpus::{one_seed, seeds};
 use quorate_testkit::naive::{Findings, NO_PANIC, search};

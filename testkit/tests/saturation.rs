@@ -9,10 +9,10 @@
 //! (`reduction_mutants.rs`), but not with stubborn sets and symmetry alone.
 
 use quorate::engine::{Mutant, Search, Tuning, explore};
-use quorate::protocol::Model;
+use quorate::model::Model;
 use quorate::reduce::Reduction::{self, Inert, Stubborn, Symmetry};
 use quorate::reduce::Reductions;
-use quorate::verdict::Verdict;
+use quorate::report::Verdict;
 use quorate::{Outbox, Rename, Role, RoleName, System, Transitions, observe};
 use quorate_testkit::reductions::combinations;
 

@@ -6,9 +6,11 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use quorate::engine::dir::dir;
 use quorate::engine::{self, Engine, Mutant, Search, SteppingStones, Tuning};
+use quorate::model::TraceStep;
+use quorate::model::{Model, Value};
 use quorate::property::Property;
-use quorate::protocol::{Model, Value};
-use quorate::verdict::{Replay, Report, TraceStep, Verdict};
+use quorate::replay::Replay;
+use quorate::report::{Report, Verdict};
 use quorate::world::{Channel, World};
 use quorate_testkit::corpus::{STATES_MAX, for_each_seed};
 use quorate_testkit::naive::{Findings, search};

@@ -3,7 +3,7 @@
 
 use std::collections::BTreeSet;
 
-use quorate::protocol::Model;
+use quorate::model::Model;
 use quorate::{
     Outbox, ProcessId, Quorum, Received, Rename, Role, RoleName, System, Transitions, majority_of, observe,
 };

@@ -4,7 +4,7 @@
 use std::collections::HashSet;
 
 use quorate::engine::{Search, explore};
-use quorate::protocol::{Model, Value};
+use quorate::model::{Model, Value};
 use quorate::world::{Channel, CrashSends, Crashes, Delivery, World};
 use quorate::{Report, Role, RoleName, System, Transitions, Verdict};
 use quorate_testkit::corpus::for_each_seed;

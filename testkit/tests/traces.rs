@@ -6,8 +6,9 @@ use std::collections::HashMap;
 
 use quorate::ProcessId;
 use quorate::engine::dir::{Components, Trace};
-use quorate::protocol::Model;
-use quorate::verdict::{Schedule, replay};
+use quorate::model::Model;
+use quorate::model::Schedule;
+use quorate::replay::replay;
 use quorate_testkit::maximal_runs::random_run;
 use quorate_testkit::random::RandomProtocol;
 
@@ -60,7 +61,7 @@ fn a_trace_forgets_the_order_of_independent_steps_only() {
             let (end, _) = replay(&model, &schedule).unwrap();
             let (again, _) = replay(&model, &trace.schedule()).unwrap();
             for process in model.ids() {
-                let last = |run: &quorate::verdict::Trace| {
+                let last = |run: &quorate::model::Trace| {
                     run.steps.iter().rev().find(|step| step.process == process).map(|step| step.state.clone())
                 };
                 assert_eq!(last(&end), last(&again), "seed {seed}");

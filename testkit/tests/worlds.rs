@@ -4,7 +4,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use quorate::engine::{Order, Search, Tuning, Visited};
-use quorate::protocol::Model;
+use quorate::model::Model;
 use quorate::world::{Channel, CrashSends, Crashes, Delivery, StepKind, World};
 use quorate_testkit::compare::{differences, explored};
 use quorate_testkit::corpus::{for_each_seed, one_seed, seeds};

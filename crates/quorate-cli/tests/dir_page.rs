@@ -9,7 +9,7 @@ use page::Page;
 use quorate::ProcessId;
 use quorate::engine::Search;
 use quorate::engine::dir::Components;
-use quorate::protocol::Model;
+use quorate::model::Model;
 
 const RUN: &str = "cargo run --release -- ";
 

@@ -4,7 +4,7 @@ mod program;
 
 use program::{run, scratch};
 use quorate::engine::Search;
-use quorate::local::{LocalGraphs, local_graphs};
+use quorate::engine::local_graphs::{LocalGraphs, local_graphs};
 use quorate::reduce::Reductions;
 use serde_json::Value;
 

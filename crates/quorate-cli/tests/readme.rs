@@ -9,7 +9,7 @@ mod program;
 
 use page::{Page, rewriting, root};
 use quorate::engine::{Search, explore};
-use quorate::verdict::svg;
+use quorate::render::svg;
 
 const PICTURE: &str = "docs/pictures/always-accept.svg";
 

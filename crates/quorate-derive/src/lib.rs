@@ -47,7 +47,7 @@ fn expand(input: &DeriveInput) -> Result<TokenStream> {
     Ok(quote! {
         #[automatically_derived]
         impl #impl_generics ::quorate::Rename for #name #type_generics #where_clause {
-            fn rename(&self, ids: &::quorate::protocol::Renaming) -> Self {
+            fn rename(&self, ids: &::quorate::Renaming) -> Self {
                 match #scrutinee { #(#arms)* }
             }
         }

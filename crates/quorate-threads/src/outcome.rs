@@ -12,7 +12,7 @@ use std::sync::atomic::Ordering;
 
 use quorate::engine::dir::{Composed, Found, Interfaces, MessageId};
 use quorate::property::Property;
-use quorate::verdict::Stopped;
+use quorate::report::Stopped;
 
 use crate::net::Book;
 use crate::step::{Act, Step};

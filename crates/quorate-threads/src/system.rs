@@ -8,13 +8,14 @@ use std::hash::Hash;
 use std::sync::atomic::Ordering;
 use std::sync::{Arc, Mutex};
 
+use quorate::ProcessId;
 use quorate::engine::dir::{
     Components, Embedded, Guide, Machine, MessageId, Operation, Places, Ran, compose,
 };
 use quorate::engine::{Search, Watch};
+use quorate::model::Value;
 use quorate::property::{Moment, Property, shown};
-use quorate::protocol::{ProcessId, Value};
-use quorate::verdict::Stopped;
+use quorate::report::Stopped;
 
 use crate::conductor::{Agents, conduct};
 use crate::net::{Book, Net, Sight};

@@ -8,8 +8,9 @@
 mod instance;
 
 use quorate::engine::{Search, explore};
-use quorate::protocol::Model;
-use quorate::verdict::{Coverage, Replay};
+use quorate::model::Model;
+use quorate::replay::Replay;
+use quorate::report::Coverage;
 use quorate::{Protocol, Report};
 
 use instance::{model, protocol};

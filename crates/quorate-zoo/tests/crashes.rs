@@ -3,7 +3,7 @@
 mod instance;
 
 use quorate::engine::{Search, explore};
-use quorate::verdict::{Report, Verdict};
+use quorate::report::{Report, Verdict};
 use quorate::world::{CrashSends, Crashes, World};
 
 use instance::model;

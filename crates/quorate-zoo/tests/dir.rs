@@ -7,7 +7,8 @@ use std::time::{Duration, Instant};
 
 use quorate::engine::dir::{Components, Interfaces, dir};
 use quorate::engine::{Engine, Search, Watch, explore};
-use quorate::verdict::{Coverage, Replay, Stopped, Verdict};
+use quorate::replay::Replay;
+use quorate::report::{Coverage, Stopped, Verdict};
 use quorate::world::{Channel, World};
 use quorate::{ProcessId, Report};
 

@@ -7,9 +7,10 @@ mod instance;
 
 use quorate::Report;
 use quorate::engine::{Search, explore};
-use quorate::protocol::Model;
+use quorate::model::Model;
 use quorate::reduce::Reductions;
-use quorate::verdict::{Broken, Replay, Violation};
+use quorate::replay::{Broken, Replay};
+use quorate::report::Violation;
 
 use instance::model;
 

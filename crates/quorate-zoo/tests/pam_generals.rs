@@ -6,10 +6,11 @@
 
 mod instance;
 
+use quorate::Report;
 use quorate::engine::{Search, explore};
-use quorate::verdict::Replay;
+use quorate::model::Model;
+use quorate::replay::Replay;
 use quorate::world::{StepKind, World};
-use quorate::{Report, protocol::Model};
 
 use instance::model;
 

@@ -4,10 +4,10 @@
 mod instance;
 
 use quorate::engine::{Search, explore};
-use quorate::protocol::Model;
+use quorate::model::Model;
 use quorate::reduce::Reduction::{self, Beliefs, Inert, Stubborn, Symmetry};
 use quorate::reduce::Reductions;
-use quorate::verdict::{Report, Verdict};
+use quorate::report::{Report, Verdict};
 use quorate::world::{CrashSends, Crashes, World};
 
 use instance::model;

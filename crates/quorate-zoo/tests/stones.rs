@@ -4,8 +4,9 @@
 mod instance;
 
 use quorate::engine::{self, Engine, Search, SteppingStones};
-use quorate::protocol::Model;
-use quorate::verdict::{Replay, Stages, Stopped, Verdict};
+use quorate::model::Model;
+use quorate::replay::Replay;
+use quorate::report::{Stages, Stopped, Verdict};
 
 use instance::{model, protocol};
 

@@ -3,9 +3,10 @@
 use std::time::{Duration, Instant};
 
 use crate::engine::{self, Engine, Order, Search, SteppingStones, Visited, Watch};
-use crate::protocol::{Message, Model, System, SystemError};
+use crate::model::Model;
+use crate::protocol::{Message, System, SystemError};
 use crate::reduce::{Reduction, Reductions};
-use crate::verdict::{Coverage, Report, Stopped, Violation};
+use crate::report::{Coverage, Report, Stopped, Violation};
 use crate::world::World;
 
 /// Checks a system: `quorate::check(system).assert_holds()`.
@@ -16,6 +17,34 @@ pub fn check<M: Message>(system: System<M>) -> Check {
         reduce: Reduce::Strongest,
         search: Search::default(),
         time_max: None,
+    }
+}
+
+/// Why a check cannot run.
+#[derive(Clone, PartialEq, Eq, Debug)]
+#[non_exhaustive]
+pub enum CheckError {
+    /// The system makes no sense, or not in this world.
+    System(SystemError),
+    /// A reduction that cannot be used for the system.
+    Reduction(crate::reduce::Refused),
+    /// An engine that cannot search the system in its world.
+    Engine(String),
+}
+
+impl From<SystemError> for CheckError {
+    fn from(error: SystemError) -> Self {
+        CheckError::System(error)
+    }
+}
+
+impl std::fmt::Display for CheckError {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            CheckError::System(error) => error.fmt(f),
+            CheckError::Reduction(refused) => refused.fmt(f),
+            CheckError::Engine(reason) => reason.fmt(f),
+        }
     }
 }
 
@@ -113,16 +142,16 @@ impl Check {
     }
 
     /// Runs it.
-    pub fn run(self) -> Result<Report, SystemError> {
+    pub fn run(self) -> Result<Report, CheckError> {
         let mut watch = Deadline { start: Instant::now(), time_max: self.time_max };
         let model = self.model?.in_world(self.world).map_err(SystemError::World)?;
         if let Some(reason) = self.search.engine.refused(&model) {
-            return Err(SystemError::Engine(reason));
+            return Err(CheckError::Engine(reason));
         }
         let reductions = match &self.reduce {
             Reduce::Strongest => Reductions::strongest(&model).0,
             Reduce::Nothing => Reductions::default(),
-            Reduce::These(which) => Reductions::checked(which, &model).map_err(SystemError::Reduction)?,
+            Reduce::These(which) => Reductions::checked(which, &model).map_err(CheckError::Reduction)?,
         };
         Ok(engine::search(&model, &Search { reductions, ..self.search }, &mut watch))
     }

@@ -74,32 +74,36 @@
 //! * [`World`]: channels, crashes, restarts, lost and doubled messages; [`System::forges`]: an adversary.
 //! * [`System::symmetric`] and [`Rename`](trait@Rename): processes that are interchangeable.
 //! * [`check`] and [`Check`]: in a `#[test]`, with limits.
-//! * [`local::local_graphs`]: the states and steps of each process by itself, as a picture.
+//! * [`engine::local_graphs::local_graphs`]: the states and steps of each process by itself, as a picture.
 //! * `quorate::main` and [`Protocol`]: the whole command line, for a binary of your own, in one line.
 
 // The derive says `::quorate`, here too.
 extern crate self as quorate;
 
+mod base;
 mod check;
 pub mod engine;
 mod kernel;
-pub mod local;
+pub mod model;
 #[cfg(feature = "program")]
 pub mod program;
 pub mod property;
 pub mod protocol;
 pub mod reduce;
-pub mod verdict;
+pub mod render;
+pub mod replay;
+pub mod report;
 pub mod world;
 
+pub use base::{ProcessId, Rename, Renaming, RoleName};
 pub use check::{Check, check};
 #[cfg(feature = "program")]
 pub use program::main;
 pub use property::{Monitor, observe};
 pub use protocol::{
-    Node, Outbox, ProcessId, Protocol, Quorum, Received, Rename, Role, RoleName, System, Transitions, all_of,
-    majority_of, quorums_of, some_of,
+    Node, Outbox, Protocol, Quorum, Received, Role, System, Transitions, all_of, majority_of, quorums_of,
+    some_of,
 };
 pub use quorate_derive::Rename;
-pub use verdict::{Report, Verdict};
+pub use report::{Report, Verdict};
 pub use world::World;

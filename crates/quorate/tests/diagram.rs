@@ -2,7 +2,7 @@
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot be set up fails")]
 
-use quorate::protocol::{Choice, Envelope, Value};
+use quorate::model::{Choice, Envelope, Value};
 use quorate::verdict::{
     Broken, Consumed, Diagram, Origin, Paint, ScheduledStep, Sent, Taken, Trace, TraceStep, replay, svg,
 };

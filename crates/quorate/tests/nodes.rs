@@ -1,7 +1,8 @@
 //! Handler-style nodes: the same little ring election as a node that can be copied and compared, as one
 //! compared by a fingerprint, and as one that is rebuilt by replaying its inputs.
 
-use quorate::protocol::{Commands, Fingerprinted, Model, Replayed, Stepped, Transition};
+use quorate::model::{Model, Transition};
+use quorate::protocol::{Commands, Fingerprinted, Replayed, Stepped};
 use quorate::{Node, ProcessId, RoleName, System, observe};
 
 const NODES: RoleName = RoleName::new("node");

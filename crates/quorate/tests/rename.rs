@@ -5,10 +5,10 @@ use std::fmt::Debug;
 use std::marker::PhantomData;
 use std::sync::Arc;
 
+use quorate::Renaming;
 use quorate::property::{
     AtomicRegister, Linearizable, Monitor, ObjectEvent, RegisterEvent, RegularRegister, Sequential,
 };
-use quorate::protocol::Renaming;
 use quorate::{ProcessId, Rename};
 
 const PROCESSES: usize = 4;

@@ -2,11 +2,10 @@
 
 use std::collections::BTreeSet;
 
+use quorate::Renaming;
+use quorate::model::{Envelope, Model, Outcome, Sending, Value};
 use quorate::property::Monitor;
-use quorate::protocol::{
-    Commands, Envelope, Fingerprinted, Model, Outcome, QuorumOf, Renaming, Sending, Stepped, SystemError,
-    Value,
-};
+use quorate::protocol::{Commands, Fingerprinted, QuorumOf, Stepped, SystemError};
 use quorate::world::{CrashSends, Crashes};
 use quorate::{
     Node, Outbox, ProcessId, Quorum, Received, Rename, Role, RoleName, System, Transitions, World,

@@ -5,7 +5,8 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 use quorate::engine::{Order, Search, Tuning, Visited, explore};
-use quorate::protocol::{Content, SystemError};
+use quorate::model::Content;
+use quorate::protocol::SystemError;
 use quorate::verdict::{Broken, Stopped};
 use quorate::{
     Outbox, Received, Role, RoleName, System, Transitions, Verdict, majority_of, observe, quorums_of, some_of,

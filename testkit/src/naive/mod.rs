@@ -16,8 +16,9 @@ mod steps;
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
+use quorate::ProcessId;
+use quorate::model::{Envelope, Model, Panicked, Value};
 use quorate::property::{Automaton, Moment};
-use quorate::protocol::{Envelope, Model, Panicked, ProcessId, Value};
 use quorate::world::{StepKind, World};
 
 pub use channel::{Inbox, Left, Letter, MayTake, Place, happen, left, may_take, put};

@@ -7,7 +7,8 @@
 
 use std::collections::{BTreeSet, HashMap};
 
-use quorate::protocol::{Choice, Envelope, Model, Outcome, ProcessId, QuorumSystem, Trigger, Value};
+use quorate::ProcessId;
+use quorate::model::{Choice, Envelope, Model, Outcome, QuorumSystem, Trigger, Value};
 use quorate::world::{CrashSends, Crashes, Delivery, StepKind, World};
 
 use super::channel::{Inbox, Letter, choices, remembers_order, takings};

@@ -1,7 +1,7 @@
 //! Instances of the zoo's protocols, by name.
 
 use quorate::Protocol;
-use quorate::protocol::Model;
+use quorate::model::Model;
 
 /// A protocol of the zoo.
 pub(crate) fn protocol(name: &str) -> Protocol {

@@ -16,16 +16,17 @@ use std::hash::{BuildHasherDefault, Hash};
 
 use super::explore::{all_seen, limit_reached, violated};
 use super::{Mutant, Order, Search, Sleep, Watch};
-use crate::kernel::{AWAKE, FoldHasher, Found, Kernel, State};
-use crate::protocol::Model;
+use crate::base::FoldHasher;
+use crate::kernel::{AWAKE, Found, Kernel, State};
+use crate::model::Model;
 use crate::reduce::Reductions;
-use crate::verdict::{Coverage, Report, Stopped, Verdict};
+use crate::report::{Coverage, Report, Stopped, Verdict};
 
 /// Searches newest states first, to the depth that is asked for.
 pub(super) fn bounded_depth(model: &Model, search: &Search, watch: &mut dyn Watch) -> Report {
     let search =
         &Search { order: Order::Depth, reductions: Reductions::default(), threads: 1, ..search.clone() };
-    let mut kernel = Kernel::new(model, search, Sleep::Nobody);
+    let mut kernel = Kernel::new(model, &search.kernel(), Sleep::Nobody);
     let Walked { end, path, met, coverage } =
         walk(&mut Numbers { kernel: &mut kernel, search }, search, watch);
     let system_states = search.count_system_states.then(|| kernel.system_states(met.keys().copied()));

@@ -12,11 +12,10 @@ use super::round::Rounds;
 use super::visited::VisitedSet;
 use super::{Order, Search, Sleep, Visited, Watch};
 use crate::kernel::{Kernel, State};
-use crate::protocol::Model;
+use crate::model::{Model, Schedule};
 use crate::reduce::{Reduction, Reductions};
-use crate::verdict::{
-    Coverage, Report, Schedule, Stopped, Verdict, Violation, follow_causes, minimise, replay,
-};
+use crate::replay::{follow_causes, minimise, replay};
+use crate::report::{Coverage, Report, Stopped, Verdict, Violation};
 
 /// Explores every reachable state of a model, or as many as its reductions say are enough.
 pub fn explore(model: &Model, search: &Search, watch: &mut dyn Watch) -> Report {
@@ -31,7 +30,7 @@ pub(crate) fn explore_and_read<T>(
     read: impl FnOnce(&Kernel<'_>) -> T,
 ) -> (Report, T) {
     let sleep = if search.order == Order::Breadth { search.tuning.sleep } else { Sleep::Nobody };
-    let mut kernel = Kernel::new(model, search, sleep);
+    let mut kernel = Kernel::new(model, &search.kernel(), sleep);
     // Depth-first search is for finding violations, so it remembers the way from the start.
     let recording = search.order == Order::Depth;
     let mut rounds = 1;

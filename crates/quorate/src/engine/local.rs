@@ -15,12 +15,12 @@
 
 use std::sync::Arc;
 
-use super::{Order, Search, Tuning, Watch, explore, in_parallel};
+use super::{Order, Search, Tuning, Watch, explore};
+use crate::base::in_parallel;
 use crate::kernel::{Candidate, Candidates, Closure, Level, Within};
-use crate::protocol::Model;
+use crate::model::Model;
 use crate::reduce::Reduction;
-use crate::verdict::{Coverage, LocalCoverage, Report, Stopped, Verdict};
-use crate::world;
+use crate::report::{Coverage, LocalCoverage, Report, Stopped, Verdict};
 
 /// How many candidates are searched for alone, and in how many states each.
 const GOALS_MAX: usize = 32;
@@ -137,8 +137,9 @@ impl Run<'_> {
             Err(reservation) => {
                 self.local.reservation = Some(reservation);
                 // Where processes stay within some local states, a run may end that does not.
-                let bounded =
-                    events.is_some() && closure.gave_up().is_none() && world::at_end(self.model).is_none();
+                let bounded = events.is_some()
+                    && closure.gave_up().is_none()
+                    && crate::model::at_end(self.model).is_none();
                 self.search_all(bounded.then(|| closure.everything()), watch)
             }
         }
@@ -151,7 +152,7 @@ impl Run<'_> {
         }
         self.local.closure = Some(closure.size());
         self.coverage.local_steps = closure.size().steps;
-        if let Some(property) = world::at_end(self.model) {
+        if let Some(property) = crate::model::at_end(self.model) {
             return Err(format!("'{property}' looks at the end of runs: global states are searched instead"));
         }
         if let Some(monitor) = self.model.monitors().first() {

@@ -7,6 +7,7 @@ pub mod dir;
 mod explore;
 mod frontier;
 mod local;
+pub mod local_graphs;
 pub mod published;
 mod round;
 mod stones;
@@ -24,10 +25,11 @@ use std::sync::Arc;
 
 use self::dir::{Components, Logbook};
 use crate::kernel::Within;
-pub use crate::kernel::{Classes, ClosureSize};
-use crate::protocol::Model;
+pub use crate::kernel::{Classes, Mutant, Sleep, Tuning};
+use crate::model::Model;
 use crate::reduce::Reductions;
-use crate::verdict::{Coverage, Report, Stopped, Verdict};
+pub use crate::report::ClosureSize;
+use crate::report::{Coverage, Report, Stopped, Verdict};
 
 /// Which engine searches.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
@@ -197,92 +199,15 @@ pub struct Search {
     pub tuning: Tuning,
 }
 
-/// What decides how a search is done and never what it answers: tests make the sizes small, so that small
-/// protocols go through everything that large ones do.
-#[doc(hidden)]
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Tuning {
-    /// How many states a thread expands at a time.
-    pub chunk: usize,
-    /// Up to how many states of a half the visited set uses narrow slots.
-    pub narrow_max: u32,
-    /// After how many states the search starts again with the system split anew.
-    pub first_states: u64,
-    /// Which processes sleep.
-    pub sleep: Sleep,
-    /// How many states a search without reductions may take to tell a violation in fewer steps.
-    pub retelling_states: u64,
-    /// How many nodes the local closure of a process may have before it is followed more closely.
-    pub closure_max: usize,
-    /// What is left out, to show that the tests notice.
-    pub mutant: Option<Mutant>,
-}
-
-/// A part without which a reduction, or an engine, is wrong.
-#[doc(hidden)]
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Mutant {
-    /// Stubborn sets do not look at who can send what they wait for.
-    NoEnabling,
-    /// Steps that change what properties see are taken apart from others.
-    NoVisibility,
-    /// Steps that can be repeated for ever are taken apart from others.
-    NoProviso,
-    /// Beliefs with stubborn sets forget that a process may never send.
-    NoQuiescence,
-    /// With symmetry, reductions rest on the steps of representatives only; so there are no walks beforehand.
-    NoSaturation,
-    /// Bounded search does not expand a state again that it meets on a shorter way.
-    NoSecondLook,
-    /// In the local closure no process consumes a message twice, however often it is sent.
-    ConsumedOnce,
-    /// Of the local states that lead to a candidate, only those are kept that do so in one step.
-    NoAncestors,
-    /// Component by component: that one stays where it could go on is not noticed.
-    NoRests,
-    /// Component by component: only what sends something else makes a difference.
-    NoReceptions,
-    /// Component by component: skeletons are compared as a whole only.
-    NoPrefixes,
-    /// Component by component: in a group, nothing that comes late can come earlier.
-    NoRaces,
-    /// Component by component: where a conjunction is looked for, no component waits for what others send.
-    NoWaiting,
-    /// Component by component: inside of a component, that one stays since the others outside should not see it go on is
-    /// not noticed.
-    NoHeldRests,
-    /// In stages: a violation is told from its last stone on.
-    NoFirstPart,
-}
-
-/// Which processes sleep in a state that was found by a step of another.
-#[doc(hidden)]
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Sleep {
-    /// None.
-    Nobody,
-    /// Earlier ones that were not sent anything.
-    Untouched,
-    /// Earlier ones, also those that were: wrong, to show that the tests notice.
-    Everybody,
-}
-
-impl Tuning {
-    /// As for users.
-    pub const DEFAULT: Tuning = Tuning {
-        chunk: 2048,
-        narrow_max: visited::NARROW_MAX,
-        first_states: 20_000,
-        sleep: Sleep::Untouched,
-        retelling_states: 1_000_000,
-        closure_max: 20_000,
-        mutant: None,
-    };
-}
-
-impl Default for Tuning {
-    fn default() -> Self {
-        Tuning::DEFAULT
+impl Search {
+    /// What of it concerns the kernel.
+    pub(crate) fn kernel(&self) -> crate::kernel::Options {
+        crate::kernel::Options {
+            reductions: self.reductions.clone(),
+            copies_max: self.duplicates_max,
+            within: self.within.clone(),
+            tuning: self.tuning,
+        }
     }
 }
 
@@ -330,32 +255,4 @@ impl Watch for () {
     fn round(&mut self, _: &Coverage) -> Option<Stopped> {
         None
     }
-}
-
-/// What becomes of each, in their order, on some threads.
-fn in_parallel<T: Sync, U: Send>(of: &[T], threads: usize, what: impl Fn(&T) -> U + Sync) -> Vec<U> {
-    let mut of: Vec<&T> = of.iter().collect();
-    in_parallel_mut(&mut of, threads, |one| what(one))
-}
-
-/// What becomes of each, in their order, on some threads, each of which may change its share.
-pub(crate) fn in_parallel_mut<T: Send, U: Send>(
-    of: &mut [T],
-    threads: usize,
-    what: impl Fn(&mut T) -> U + Sync,
-) -> Vec<U> {
-    if threads <= 1 || of.len() <= 1 {
-        return of.iter_mut().map(what).collect();
-    }
-    let what = &what;
-    let share = of.len().div_ceil(threads);
-    std::thread::scope(|scope| {
-        let spawn = |share| scope.spawn(move || <[T]>::iter_mut(share).map(what).collect::<Vec<U>>());
-        let workers: Vec<_> = of.chunks_mut(share).map(spawn).collect();
-        let join = |worker: std::thread::ScopedJoinHandle<'_, Vec<U>>| match worker.join() {
-            Ok(done) => done,
-            Err(panic) => std::panic::resume_unwind(panic),
-        };
-        workers.into_iter().flat_map(join).collect()
-    })
 }

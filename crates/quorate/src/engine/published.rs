@@ -22,9 +22,10 @@ use self::events::{Messages, start};
 pub(super) use self::global::plain_depth;
 use super::explore::violated;
 use super::{Classes, ClosureSize, Order, Search, Watch};
+use crate::base::{ProcessId, Value};
+use crate::model::{Envelope, Model, Outcome, Schedule, Sending};
 use crate::property::{Moment, Property};
-use crate::protocol::{Envelope, Model, Outcome, ProcessId, Sending, Value};
-use crate::verdict::{Coverage, LocalCoverage, Report, Schedule, Stopped, Verdict};
+use crate::report::{Coverage, LocalCoverage, Report, Stopped, Verdict};
 use crate::world::World;
 
 /// A simplification of the paper's implementation. Each makes it lose violations.

@@ -17,10 +17,12 @@ use std::sync::Arc;
 use super::dir::Interfaces;
 use super::explore::violated;
 use super::{Mutant, Order, Search, Tuning, Watch};
+use crate::base::Value;
+use crate::model::{Model, Snapshot};
 use crate::property::{Interest, Sight};
-use crate::protocol::{Model, Value};
 use crate::reduce::{Reduction, Reductions};
-use crate::verdict::{Broken, Coverage, Replay, Report, Snapshot, Stages, Stopped, Verdict, Violation};
+use crate::replay::{Broken, Replay};
+use crate::report::{Coverage, Report, Stages, Stopped, Verdict, Violation};
 
 /// How to search in stages.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

@@ -13,8 +13,8 @@
 //! Held by: the tests below, testkit/tests/agreement.rs.
 
 use super::Visited;
+use crate::base::fold;
 use crate::kernel::State;
-use crate::protocol::fold;
 
 /// How many tables.
 pub(super) const TABLES: usize = 256;

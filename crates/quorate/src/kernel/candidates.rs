@@ -11,10 +11,11 @@
 use std::collections::{BTreeSet, HashSet};
 
 use super::closure::{Closure, Edge, Flattened, ProcessClosure};
+use super::options::Mutant;
 use super::process::INITIAL;
-use crate::engine::Mutant;
+use crate::base::Value;
+use crate::model::Model;
 use crate::property::{Moment, Property};
-use crate::protocol::{Model, Value};
 
 /// What tells local states apart when they are combined.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]

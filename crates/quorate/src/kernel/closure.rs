@@ -24,11 +24,24 @@ use supply::{Supplies, Supply, sent_at_most};
 
 use super::StepSeen;
 use super::mail::MessageId;
+use super::options::{Mutant, Tuning};
 use super::process::LocalId;
-use super::table::Interner;
-use crate::engine::{Mutant, Tuning, in_parallel_mut};
-use crate::protocol::{Envelope, Model, ProcessId};
+use crate::base::Interner;
+use crate::base::ProcessId;
+use crate::base::in_parallel_mut;
+use crate::model::{Envelope, Model};
 use crate::world::Channel;
+
+/// How much there is.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct ClosureSize {
+    /// Local states of all processes.
+    pub local_states: u64,
+    /// Messages that could be sent.
+    pub messages: u64,
+    /// Local steps.
+    pub steps: u64,
+}
 
 /// How closely what a process has consumed is followed.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
@@ -78,17 +91,6 @@ impl GaveUp {
             GaveUp::Stopped => "the local closure was not finished".to_string(),
         }
     }
-}
-
-/// How much there is.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub struct ClosureSize {
-    /// Local states of all processes.
-    pub local_states: u64,
-    /// Messages that could be sent.
-    pub messages: u64,
-    /// Local steps.
-    pub steps: u64,
 }
 
 impl<'m> Closure<'m> {

@@ -15,8 +15,8 @@ use super::Tools;
 use super::local::Live;
 use super::mail::{NOTHING, SendsId};
 use super::process::{ConfigurationId, ProcessGraph, Start};
-use super::table::Interner;
-use crate::protocol::{ProcessId, Value};
+use crate::base::Interner;
+use crate::base::{ProcessId, Value};
 use crate::world::Channel;
 
 /// A configuration's steps: where they lead and what they send; nowhere if they panic.

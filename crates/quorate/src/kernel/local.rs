@@ -11,7 +11,8 @@ use std::collections::{BTreeSet, HashMap, HashSet};
 use super::Kernel;
 use super::mail::{Mail, MessageId, NOTHING, SendsId};
 use super::process::LocalId;
-use crate::protocol::{Envelope, Model, ProcessId, Sending, Value};
+use crate::base::{ProcessId, Value};
+use crate::model::{Envelope, Model, Sending};
 use crate::world::{Channel, StepKind};
 
 /// A step of a process, apart from its inbox.

@@ -4,8 +4,9 @@ use std::cmp::Ordering;
 use std::collections::{BTreeSet, HashMap};
 use std::sync::Arc;
 
-use super::table::Interner;
-use crate::protocol::{Envelope, Model, ProcessId, Sending};
+use crate::base::Interner;
+use crate::base::ProcessId;
+use crate::model::{Envelope, Model, Sending};
 use crate::world::{Channel, CrashSends, Letter};
 
 pub(super) type MessageId = u32;

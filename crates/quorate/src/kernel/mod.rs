@@ -18,6 +18,7 @@ mod closure;
 mod component;
 mod local;
 mod mail;
+mod options;
 mod process;
 mod purity;
 mod quorums;
@@ -27,7 +28,6 @@ mod stable;
 mod story;
 mod stubborn;
 mod symmetry;
-mod table;
 mod tree;
 mod views;
 mod walks;
@@ -35,6 +35,7 @@ mod walks;
 use std::collections::{BTreeSet, HashMap, HashSet};
 use std::sync::Arc;
 
+use crate::base::Interner;
 pub use candidates::Classes;
 pub(crate) use candidates::{Candidate, Candidates, Within};
 pub use closure::ClosureSize;
@@ -43,6 +44,8 @@ use component::Component;
 use local::Live;
 pub(crate) use local::StepSeen;
 use mail::{Mail, Members, NOTHING};
+pub(crate) use options::Options;
+pub use options::{Mutant, Sleep, Tuning};
 use process::{ConfigurationId, ConfigurationStep, Start};
 use purity::Purity;
 pub(crate) use quorums::quorums_among;
@@ -51,16 +54,14 @@ pub(crate) use sleep::{AWAKE, RuleId};
 use split::Split;
 use stubborn::{Choice, Needs, Stubborn};
 use symmetry::Symmetry;
-pub(crate) use table::FoldHasher;
-use table::Interner;
 use tree::{BLOCKED, Half, Tree};
 pub(crate) use views::Judgement;
 use views::Views;
 
-use crate::engine::{Mutant, Search, Sleep};
-use crate::protocol::{Model, ProcessId, Sending, Value};
+use crate::base::{ProcessId, Value};
+use crate::model::{Model, Schedule, ScheduledStep, Sending, Taken};
+
 use crate::reduce::{Reduction, Reductions};
-use crate::verdict::{Schedule, ScheduledStep, Seen, Taken};
 use crate::world::StepKind;
 
 /// A global state: the states of the two halves of the system.
@@ -75,6 +76,16 @@ pub(crate) struct State {
 pub(crate) struct Found {
     pub(crate) state: State,
     pub(crate) rule: RuleId,
+}
+
+/// What the visited states of a search are made of: the local states of its processes, whatever waits for them.
+#[doc(hidden)]
+#[derive(Clone, Debug, Default)]
+pub struct Seen {
+    /// The vectors of local states; of beliefs, every one that their members make.
+    pub system_states: HashSet<Vec<Value>>,
+    /// Those in which nothing can happen any more.
+    pub ends: HashSet<Vec<Value>>,
 }
 
 /// Numbers for what the states of a half have in common.
@@ -154,19 +165,19 @@ pub(crate) struct Kernel<'m> {
 
 impl<'m> Kernel<'m> {
     /// Nothing is known yet. Processes may sleep only in a breadth-first search, and only where steps commute.
-    pub(crate) fn new(model: &'m Model, search: &Search, sleep: Sleep) -> Self {
+    pub(crate) fn new(model: &'m Model, options: &Options, sleep: Sleep) -> Self {
         let mut mail = Mail::new(model.world().channel);
         let components: Vec<Component> = (0..model.processes().len() + model.monitors().len())
             .map(ProcessId::new)
             .map(|id| Component::new(id, Start::of(id, model, &mut mail), model.world().channel))
             .collect();
-        let mut reductions = search.reductions.clone();
-        if search.duplicates_max.is_some() {
+        let mut reductions = options.reductions.clone();
+        if options.copies_max.is_some() {
             // As with sets, it makes a difference whether a message comes before or after an equal one is consumed.
             reductions.which.retain(|reduction| *reduction != Reduction::Stubborn);
         }
         let keeps_steps = reductions.which.iter().all(|reduction| *reduction == Reduction::Inert);
-        let commutes = model.commutes() && search.duplicates_max.is_none();
+        let commutes = model.commutes() && options.copies_max.is_none();
         let sleep = if commutes && keeps_steps { sleep } else { Sleep::Nobody };
         let tree = Tree::new(&Split::in_order(components.len()));
         let mut kernel = Kernel {
@@ -181,12 +192,12 @@ impl<'m> Kernel<'m> {
             disbelieved: BTreeSet::new(),
             stubborn: None,
             symmetry: None,
-            mutant: search.tuning.mutant,
+            mutant: options.tuning.mutant,
             rests_on: 0,
         };
         for (at, component) in kernel.components.iter_mut().enumerate() {
-            component.graph.within = search.within.as_ref().and_then(|within| within.get(at).cloned());
-            component.graph.copies_max = search.duplicates_max.map(|most| most as usize + 1);
+            component.graph.within = options.within.as_ref().and_then(|within| within.get(at).cloned());
+            component.graph.copies_max = options.copies_max.map(|most| most as usize + 1);
         }
         if kernel.rests() && kernel.mutant != Some(Mutant::NoSaturation) {
             kernel.stroll();

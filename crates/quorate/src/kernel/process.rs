@@ -20,8 +20,9 @@ use super::local::{Edge, Live, LocalGraph};
 use super::mail::{Entry, Mail, MessageId, SendsId};
 use super::quorums::quorums_among;
 use super::symmetry;
-use super::table::Interner;
-use crate::protocol::{Envelope, Model, Outcome, Panicked, ProcessId, Trigger, Value};
+use crate::base::Interner;
+use crate::base::{ProcessId, Value};
+use crate::model::{Envelope, Model, Outcome, Panicked, Trigger};
 use crate::world::{Channel, CrashSends, Crashes, Inbox, Past, StepKind, World};
 pub(super) use queries::Possibility;
 
@@ -669,8 +670,7 @@ impl ProcessGraph {
         model: &Model,
         mail: &mut Mail,
     ) -> LocalStep {
-        let indices =
-            |choices: &[crate::protocol::Choice]| choices.iter().map(|choice| choice.index).collect();
+        let indices = |choices: &[crate::model::Choice]| choices.iter().map(|choice| choice.index).collect();
         match outcome {
             Ok(Outcome { choices, state, sends, events }) => {
                 self.local_steps += 1;

@@ -4,7 +4,8 @@
 //! and for a sample of the later ones; a part of these once more when the search ends, for handlers that
 //! look at a clock.
 
-use crate::protocol::{Envelope, Model, Outcome, Panicked, ProcessId, Value};
+use crate::base::{ProcessId, Value};
+use crate::model::{Envelope, Model, Outcome, Panicked};
 
 /// The first runs of each transition, all of them asked again.
 const FIRST_RUNS: u64 = 16;

@@ -1,6 +1,7 @@
 //! The quorums that the messages on offer make.
 
-use crate::protocol::{ProcessId, QuorumSystem};
+use crate::base::ProcessId;
+use crate::model::QuorumSystem;
 
 /// Every way to fill a quorum with one message from each of its senders. The messages are in the order of their
 /// senders.

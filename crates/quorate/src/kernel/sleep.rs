@@ -21,9 +21,9 @@
 //! checker's), with [`Sleep::Everybody`] as the mutant that testkit/tests/mutants.rs catches.
 
 use super::mail::Members;
-use super::table::Interner;
-use crate::engine::Sleep;
-use crate::protocol::ProcessId;
+use super::options::Sleep;
+use crate::base::Interner;
+use crate::base::ProcessId;
 
 /// Which processes sleep in a state, by the step that found it.
 pub(crate) type RuleId = u16;

@@ -11,8 +11,8 @@
 
 use std::hash::{Hash, Hasher};
 
-use super::table::FoldHasher;
-use crate::protocol::{ProcessId, fold};
+use crate::base::FoldHasher;
+use crate::base::{ProcessId, fold};
 
 /// How many configurations are looked at, those of all processes together.
 pub(super) const SAMPLE: usize = 1 << 17;

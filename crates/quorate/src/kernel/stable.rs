@@ -7,8 +7,9 @@
 use std::collections::BTreeSet;
 
 use super::component::Component;
+use crate::base::Value;
+use crate::model::Model;
 use crate::property::{Moment, Property};
-use crate::protocol::{Model, Value};
 
 /// More combinations of views than this are not tried: the property is taken for one that may hold again.
 const COMBINATIONS_MAX: usize = 200_000;

@@ -12,8 +12,8 @@ use super::component::Component;
 use super::mail::{NOTHING, SendsId};
 use super::process::{ConfigurationId, ConfigurationStep};
 use super::{Kernel, State, Tools};
-use crate::protocol::ProcessId;
-use crate::verdict::{Schedule, ScheduledStep};
+use crate::base::ProcessId;
+use crate::model::{Schedule, ScheduledStep};
 
 /// What happens between two vectors.
 enum Move {

@@ -16,10 +16,11 @@ use std::sync::Arc;
 use super::component::Component;
 use super::local::{self, Edge};
 use super::mail::{Mail, Members, MessageId};
+use super::options::Mutant;
 use super::process::{ConfigurationId, LocalId};
 use super::{State, Tools};
-use crate::engine::Mutant;
-use crate::protocol::{Model, ProcessId};
+use crate::base::ProcessId;
+use crate::model::Model;
 use crate::reduce::{Seeds, Split};
 
 /// How stubborn sets are made.

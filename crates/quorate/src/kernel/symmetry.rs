@@ -19,7 +19,8 @@ use super::component::Component;
 use super::local::Edge;
 use super::mail::{Mail, MessageId, SendsId};
 use super::process::ConfigurationId;
-use crate::protocol::{Envelope, Model, Outcome, Panicked, ProcessId, Renaming, Value, fold};
+use crate::base::{ProcessId, Renaming, Value, fold};
+use crate::model::{Envelope, Model, Outcome, Panicked};
 
 const UNKNOWN: u32 = u32::MAX;
 

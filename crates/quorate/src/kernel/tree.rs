@@ -9,10 +9,10 @@ use super::component::Component;
 use super::mail::{Members, NOTHING, SendsId};
 use super::sleep::{RuleId, Rules};
 use super::split::Split;
-use super::table::Pairs;
 use super::views::{ViewId, Views};
 use super::{Side, Tools};
-use crate::protocol::ProcessId;
+use crate::base::Pairs;
+use crate::base::ProcessId;
 
 /// A step of a node: its next state, the messages that leave it, whose step it is, and who sleeps after it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

@@ -10,9 +10,10 @@ use std::collections::{BTreeSet, HashMap};
 use super::Tools;
 use super::component::Component;
 use super::process::{ConfigurationId, LocalId, ProcessGraph};
-use super::table::{Interner, PairMap};
+use crate::base::{Interner, PairMap};
+use crate::base::{ProcessId, Value};
+use crate::model::Model;
 use crate::property::{Moment, Property};
-use crate::protocol::{Model, ProcessId, Value};
 
 pub(super) type ViewId = u32;
 

@@ -4,7 +4,7 @@
 use super::mail::Members;
 use super::split::{self, Dice};
 use super::{Kernel, State, Tools};
-use crate::protocol::ProcessId;
+use crate::base::ProcessId;
 
 /// How many random walks in a row see nothing new before a search begins whose reductions rest on what was seen, and
 /// how many steps each has at most.

@@ -13,10 +13,12 @@ use super::units::grouped;
 use super::{components, memory, reductions, snapshot, stones, store, text, world};
 use crate::engine::published::Stage;
 use crate::engine::{self, Classes, Engine, Order, Search, Visited};
-use crate::protocol::{Arguments, Model, Protocol};
+use crate::model::at_end;
+use crate::model::{Model, Snapshot, TraceStep};
+use crate::protocol::{Arguments, Protocol};
 use crate::reduce::Refused;
-use crate::verdict::{Report, Snapshot, TraceStep, Verdict, svg};
-use crate::world::at_end;
+use crate::render::svg;
+use crate::report::{Report, Verdict};
 
 /// Checks a protocol as the matches of its subcommand say, and prints the answer.
 pub(super) fn check(protocol: &Protocol, matches: &ArgMatches) -> Result<u8, Failure> {

@@ -14,15 +14,14 @@ use super::reductions::{self, SwitchedOff};
 use super::stones;
 use super::text;
 use super::world::{self, WorldStory};
+use crate::base::{PROCESSES_MAX, ProcessId, Value};
 use crate::engine::dir::Interfaces;
 use crate::engine::{ClosureSize, Order, Search, Visited};
-use crate::protocol::{
-    Argument, Arguments, Choice, Domain, Model, PROCESSES_MAX, Parameter, ProcessId, Protocol, Value,
-};
+use crate::model::{Choice, Consumed, Model, Origin, Sent, Trace, TraceStep};
+use crate::protocol::{Argument, Arguments, Domain, Parameter, Protocol};
 use crate::reduce::Refused;
-use crate::verdict::{
-    Broken, Consumed, LocalCoverage, Origin, Report, Sent, Stages, Trace, TraceStep, Verdict,
-};
+use crate::replay::Broken;
+use crate::report::{LocalCoverage, Report, Stages, Verdict};
 use crate::world::StepKind;
 
 /// The version of the format of answers and traces.

@@ -19,8 +19,10 @@ use super::progress::{Progress, heed_interrupts};
 use super::text;
 use super::units::grouped;
 use super::world::WorldStory;
-use crate::local::{LocalGraph, LocalGraphs, LocalStep, local_closure, local_graphs};
-use crate::protocol::{Model, Process, ProcessId, Protocol, Value};
+use crate::base::{ProcessId, Value};
+use crate::engine::local_graphs::{LocalGraph, LocalGraphs, LocalStep, local_closure, local_graphs};
+use crate::model::{Model, Process};
+use crate::protocol::Protocol;
 use crate::reduce::Reductions;
 use crate::world::StepKind;
 

@@ -169,7 +169,8 @@ fn json_line(value: &impl Serialize) -> Result<String, Failure> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::protocol::{Outbox, Quorum, Role, RoleName, System, Transitions, some_of};
+    use crate::base::RoleName;
+    use crate::protocol::{Outbox, Quorum, Role, System, Transitions, some_of};
 
     const VOTERS: RoleName = RoleName::new("voter");
 

@@ -9,7 +9,7 @@ use anstream::{AutoStream, ColorChoice};
 use clap::ArgMatches;
 
 use super::failure::Failure;
-use crate::verdict::Paint;
+use crate::render::Paint;
 
 /// Heeds `--color`, for everything that is printed from now on.
 pub(super) fn set_color(word: &str) {

@@ -10,7 +10,7 @@ use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use super::memory;
 use super::units::{bytes, grouped, rate};
 use crate::engine::{Stone, Watch};
-use crate::verdict::{Coverage, Stopped};
+use crate::report::{Coverage, Stopped};
 
 /// How often the memory of the whole program is looked up.
 const MEMORY_EVERY: Duration = Duration::from_millis(100);

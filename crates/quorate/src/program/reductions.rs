@@ -6,9 +6,9 @@ use serde::Serialize;
 use super::arguments::named;
 use super::failure::Failure;
 use crate::engine::Search;
-use crate::protocol::Model;
+use crate::model::Model;
 use crate::reduce::{Reduction, Reductions, Refused, Seeds, Split};
-use crate::verdict::Report;
+use crate::report::Report;
 
 /// What `--reduce` says.
 #[derive(Clone, PartialEq, Eq, Debug)]

@@ -15,8 +15,10 @@ use super::failure::Failure;
 use super::json::{Confirmed, FORMAT, Story, observed};
 use super::output::AnswerFile;
 use super::{output, text};
-use crate::protocol::{Arguments, Model, Protocol};
-use crate::verdict::{Broken, Replay, Trace, TraceStep, svg};
+use crate::model::{Model, Trace, TraceStep};
+use crate::protocol::{Arguments, Protocol};
+use crate::render::svg;
+use crate::replay::{Broken, Replay};
 
 /// A trace file larger than this is surely another file.
 const BYTES_MAX: u64 = 256 << 20;

@@ -16,8 +16,9 @@ use super::json::{Story, Waiting};
 use super::output::AnswerFile;
 use super::replay::{called, rebuilt, story};
 use super::{json_line, output};
-use crate::protocol::{Model, Protocol};
-use crate::verdict::Replay;
+use crate::model::Model;
+use crate::protocol::Protocol;
+use crate::replay::Replay;
 
 /// What the verdict of a file is that is a snapshot.
 const SNAPSHOT: &str = "snapshot";

@@ -10,7 +10,8 @@ use super::arguments::{named, number};
 use super::failure::Failure;
 use super::units;
 use crate::engine::{Engine, SteppingStones};
-use crate::protocol::{Model, Protocol};
+use crate::model::Model;
+use crate::protocol::Protocol;
 
 /// How many states a stage sees from a stone unless it is said.
 const STAGE_STATES: u64 = 100_000;

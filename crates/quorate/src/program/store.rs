@@ -16,8 +16,8 @@ use super::failure::Failure;
 use super::world;
 use crate::engine::dir::{Ledger, Logbook};
 use crate::engine::{Engine, Search};
-use crate::protocol::{Arguments, Model, Protocol};
-use crate::verdict::Snapshot;
+use crate::model::{Model, Snapshot};
+use crate::protocol::{Arguments, Protocol};
 
 const RECORDS: TableDefinition<'_, u64, &[u8]> = TableDefinition::new("records");
 const SEARCH: TableDefinition<'_, &str, &str> = TableDefinition::new("search");

@@ -26,8 +26,9 @@ use super::failure::{Failure, condensed};
 use super::json::FORMAT;
 use super::output;
 use super::progress::heed_interrupts;
+use crate::model::TraceStep;
 use crate::protocol::Protocol;
-use crate::verdict::{Stopped, TraceStep, Verdict};
+use crate::report::{Stopped, Verdict};
 
 pub use components::{ComponentRow, ComponentTable, Saving};
 pub use figure::{Curve, Depths, Fact, Figure, Plot, Series, Sought, Unit};
@@ -493,8 +494,9 @@ impl<'t> TableAnswer<'t, RowAnswer> {
 mod tests {
     use super::super::arguments;
     use super::*;
+    use crate::base::RoleName;
     use crate::property::observe;
-    use crate::protocol::{Outbox, Role, RoleName, System, Transitions};
+    use crate::protocol::{Outbox, Role, System, Transitions};
 
     #[derive(Clone, PartialEq, Eq, Hash, Debug)]
     struct Counter(usize);

@@ -12,11 +12,12 @@ use super::units::{bytes, grouped, rate, ratio, time};
 use super::{memory, world};
 use crate::engine::ClosureSize;
 use crate::engine::dir::Interfaces;
-use crate::protocol::{Argument, Arguments, Model, Protocol};
+use crate::model::{Model, Trace};
+use crate::protocol::{Argument, Arguments, Protocol};
 use crate::reduce::Reduction;
-use crate::verdict::{
-    Broken, Coverage, Diagram, LocalCoverage, Paint, Report, Stages, Stopped, Trace, Verdict,
-};
+use crate::render::{Diagram, Paint};
+use crate::replay::Broken;
+use crate::report::{Coverage, LocalCoverage, Report, Stages, Stopped, Verdict};
 
 /// Why a search stopped, with its numbers set for people.
 pub(super) fn stopped(stopped: &Stopped) -> String {

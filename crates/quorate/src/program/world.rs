@@ -12,9 +12,9 @@ use serde::{Deserialize, Serialize};
 
 use super::arguments::{named, number};
 use super::failure::Failure;
+use crate::model::Model;
 use crate::property::Moment;
-use crate::protocol::Model;
-use crate::verdict::Report;
+use crate::report::Report;
 use crate::world::{BUDGET_MAX, Channel, CrashSends, Crashes, Delivery, StepKind, World};
 
 /// The options of `check` that make a world.
@@ -370,7 +370,8 @@ impl WorldStory {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::protocol::{Role, RoleName, System, Transitions};
+    use crate::base::RoleName;
+    use crate::protocol::{Role, System, Transitions};
 
     #[derive(Clone, PartialEq, Eq, Hash, Debug)]
     struct Idle;

@@ -15,7 +15,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::monitor::Monitor;
 use crate::Rename;
-use crate::protocol::{Content, ProcessId, Renaming};
+use crate::base::{Content, ProcessId, Renaming};
 
 /// A sequential specification: an object used by one process at a time.
 ///
@@ -214,8 +214,8 @@ impl<S: Sequential> Monitor for Linearizable<S> {
 mod tests {
     use super::ObjectEvent::{Abandon, Call, Return};
     use super::*;
+    use crate::base::Value;
     use crate::property::Automaton;
-    use crate::protocol::Value;
 
     #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Default)]
     struct Queue(Vec<u8>);

@@ -11,7 +11,7 @@ use std::any::TypeId;
 use std::fmt;
 use std::sync::Arc;
 
-use crate::protocol::{Content, ProcessId, Role, Value, catching};
+use crate::base::{Content, ProcessId, Value, catching};
 
 pub use linearizable::{Linearizable, ObjectEvent, Sequential};
 pub use monitor::{Automaton, Monitor};
@@ -27,7 +27,7 @@ pub struct Observation<O> {
 }
 
 /// Observes the processes of one role. Add further roles with [`Observation::and`].
-pub fn observe<S: Role, O: Content>(of: impl Fn(&S) -> O + Send + Sync + 'static) -> Observation<O> {
+pub fn observe<S: Content, O: Content>(of: impl Fn(&S) -> O + Send + Sync + 'static) -> Observation<O> {
     Observation { parts: Vec::new(), result: std::marker::PhantomData }.and(of)
 }
 
@@ -40,7 +40,7 @@ pub fn shown<O: Content>() -> Observation<O> {
 impl<O: Content> Observation<O> {
     /// Observes the processes of one more role.
     #[must_use]
-    pub fn and<S: Role>(mut self, of: impl Fn(&S) -> O + Send + Sync + 'static) -> Self {
+    pub fn and<S: Content>(mut self, of: impl Fn(&S) -> O + Send + Sync + 'static) -> Self {
         let part = move |state: &Value| state.get::<S>().map(|state| Value::new(of(state)));
         self.parts.push((TypeId::of::<S>(), Arc::new(part)));
         self

@@ -12,7 +12,7 @@
 
 use std::fmt;
 
-use crate::protocol::{Content, ProcessId, Value, catching};
+use crate::base::{Content, ProcessId, Value, catching};
 
 /// A safety automaton over events: what a property over histories remembers, and whether it still holds.
 ///

@@ -17,7 +17,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::linearizable::{Linearizable, ObjectEvent, Sequential};
 use super::monitor::Monitor;
 use crate::Rename;
-use crate::protocol::{Content, ProcessId, Renaming};
+use crate::base::{Content, ProcessId, Renaming};
 
 /// What a process tells the monitor of a register about its reads and writes.
 ///
@@ -287,8 +287,8 @@ impl<V: Content + Clone + Ord> Monitor for AtomicRegister<V> {
 mod tests {
     use super::RegisterEvent::{Abandons, ReadBegins, ReadReturns, WriteBegins, WriteEnds};
     use super::*;
+    use crate::base::Value;
     use crate::property::Automaton;
-    use crate::protocol::Value;
 
     type Event = RegisterEvent<u8>;
 

@@ -12,7 +12,7 @@ use std::collections::HashSet;
 use std::sync::Arc;
 
 use super::{Moment, Property};
-use crate::protocol::Value;
+use crate::base::Value;
 
 /// What is observed of each process by all predicates and properties together.
 pub(crate) type Sight = Vec<Value>;

@@ -5,9 +5,9 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::ops::RangeInclusive;
 
-use super::model::Model;
 use super::role::Message;
 use super::system::{System, SystemError};
+use crate::model::Model;
 use crate::world::World;
 
 /// What values a parameter may take; the first or named one is the default.

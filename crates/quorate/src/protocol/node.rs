@@ -18,12 +18,14 @@ use std::hash::{Hash, Hasher};
 use std::ops::{Deref, DerefMut};
 use std::sync::Arc;
 
-use super::model::{ProcessId, RoleMembers};
-use super::outbox::{Outbox, Script};
-use super::rename::Renaming;
+use super::outbox::Outbox;
 use super::role::{Message, Role, Transitions};
-use super::value::{Content, Value};
 use crate::Rename;
+use crate::base::ProcessId;
+use crate::base::Renaming;
+use crate::base::{Content, Value};
+use crate::model::RoleMembers;
+use crate::model::Script;
 
 /// A state machine that reacts to inputs, one at a time.
 pub trait Node: 'static {

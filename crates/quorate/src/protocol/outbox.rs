@@ -1,14 +1,13 @@
 //! What a handler is given: the messages it consumes, and an outbox for everything it does to the world.
 
-use std::cell::RefCell;
 use std::fmt::Debug;
 use std::marker::PhantomData;
 use std::ops::Deref;
 use std::sync::Arc;
 
-use super::model::{Choice, Envelope, ProcessId, RoleMembers, Sending};
-use super::role::{Message, RoleName};
-use super::value::{Content, Value};
+use super::role::Message;
+use crate::base::{Content, ProcessId, RoleName, Value};
+use crate::model::{Envelope, RoleMembers, Script, Sending};
 
 /// One message that a handler consumes. Dereferences to the message itself.
 #[derive(Debug)]
@@ -107,7 +106,7 @@ impl<M: Message> Outbox<M> {
     }
 
     pub(super) fn choices_made(&self) -> Vec<usize> {
-        self.script.made.iter().map(|choice| choice.index).collect()
+        self.script.choices().iter().map(|choice| choice.index).collect()
     }
 
     pub(super) fn world(&self) -> (ProcessId, Arc<RoleMembers>) {
@@ -151,71 +150,5 @@ impl<M: Message> Outbox<M> {
     /// The handler runs once for each combination of its choices.
     pub fn choose<T: Debug>(&mut self, alternatives: impl IntoIterator<Item = T>) -> T {
         self.script.choose(alternatives.into_iter().collect())
-    }
-}
-
-/// How the message begins when a handler is made to repeat a choice that it does not have.
-pub(crate) const MISFIT: &str = "the choice to repeat does not exist";
-
-/// The choices of one run of a handler: those to repeat, then the first alternative of each new one.
-#[derive(Clone, Default, Debug)]
-pub(crate) struct Script {
-    planned: Vec<usize>,
-    made: Vec<Choice>,
-    /// Repeats a step that has happened already: not the run in progress.
-    past: bool,
-}
-
-thread_local! {
-    /// The choices of the run in progress, for the case that it ends in a panic.
-    static MADE: RefCell<Vec<Choice>> = const { RefCell::new(Vec::new()) };
-}
-
-impl Script {
-    pub(crate) fn replaying(choices: &[usize]) -> Self {
-        Script { planned: choices.to_vec(), ..Script::default() }
-    }
-
-    pub(super) fn of_the_past(choices: &[usize]) -> Self {
-        Script { past: true, ..Script::replaying(choices) }
-    }
-
-    /// A run begins: it has made no choices yet.
-    pub(crate) fn begin() {
-        MADE.with_borrow_mut(Vec::clear);
-    }
-
-    /// The script of a run that panicked, and so could not hand it back.
-    pub(crate) fn of_last_panic(mut before: Script) -> Self {
-        before.made = MADE.take();
-        before
-    }
-
-    fn choose<T: Debug>(&mut self, mut alternatives: Vec<T>) -> T {
-        assert!(!alternatives.is_empty(), "a choice between no alternatives");
-        let index = self.planned.get(self.made.len()).copied().unwrap_or(0);
-        let of = alternatives.len();
-        assert!(index < of, "{MISFIT}: {index} of {of}");
-        let chosen = alternatives.swap_remove(index);
-        self.made.push(Choice { index, of, text: format!("{chosen:?}") });
-        if !self.past {
-            MADE.with_borrow_mut(|made| made.clone_from(&self.made));
-        }
-        chosen
-    }
-
-    pub(crate) fn choices(&self) -> Vec<Choice> {
-        self.made.clone()
-    }
-
-    /// Moves on to the next combination of choices; false when there is none.
-    pub(crate) fn advance(&mut self) -> bool {
-        let made = std::mem::take(&mut self.made);
-        let Some(last) = made.iter().rposition(|choice| choice.index + 1 < choice.of) else {
-            return false;
-        };
-        self.planned = made[..=last].iter().map(|choice| choice.index).collect();
-        self.planned[last] += 1;
-        true
     }
 }

@@ -5,29 +5,16 @@
 
 use std::sync::Arc;
 
-use super::model::{Envelope, Outcome, ProcessId, RoleMembers};
-use super::outbox::{Outbox, Quorum, Received, Script};
-use super::value::{Content, Value};
+use super::outbox::{Outbox, Quorum, Received};
+use crate::base::ProcessId;
+use crate::base::RoleName;
+use crate::base::{Content, Value};
+use crate::model::Script;
+use crate::model::{Envelope, Outcome, RoleMembers};
 
 /// What can be sent.
 pub trait Message: Clone + Content {}
 impl<T: Clone + Content> Message for T {}
-
-/// The name of a role, in the singular: `const ACCEPTORS: RoleName = RoleName::new("acceptor");`
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
-pub struct RoleName(&'static str);
-
-impl RoleName {
-    /// Names a role.
-    pub const fn new(name: &'static str) -> Self {
-        RoleName(name)
-    }
-
-    /// The name.
-    pub const fn name(self) -> &'static str {
-        self.0
-    }
-}
 
 /// The local state of a kind of process, and what such a process can do.
 pub trait Role: Clone + Content {

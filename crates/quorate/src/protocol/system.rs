@@ -4,16 +4,15 @@ use std::any::TypeId;
 use std::fmt;
 use std::sync::Arc;
 
-use super::model::{
-    Envelope, Model, PROCESSES_MAX, Process, ProcessId, QuorumSystem, RestartFn, RoleMembers, Transition,
-    Trigger,
-};
-use super::rename::Rename;
-use super::role::{Message, QuorumKind, QuorumOf, Role, RoleName, Spec, Transitions, TriggerSpec};
-use super::symmetry::{Declaration, States, Symmetry, SymmetryError};
-use super::value::{Content, Value};
+use super::role::{Message, QuorumKind, QuorumOf, Role, Spec, Transitions, TriggerSpec};
+use super::symmetry::{Declaration, States};
+use crate::base::Rename;
+use crate::base::RoleName;
+use crate::base::{Content, Value};
+use crate::base::{PROCESSES_MAX, ProcessId};
+use crate::model::{Envelope, Model, Process, QuorumSystem, RestartFn, RoleMembers, Transition, Trigger};
+use crate::model::{Symmetry, SymmetryError};
 use crate::property::{Automaton, Moment, Monitor, Observation, Property};
-use crate::reduce::Refused;
 use crate::world::{Exposure, World, WorldError};
 
 type BuildTransitions = Box<dyn FnOnce(&RoleMembers) -> Result<Arc<[Transition]>, SystemError>>;
@@ -495,16 +494,6 @@ pub enum SystemError {
         /// The name.
         property: String,
     },
-    /// A reduction that cannot be used for the system.
-    Reduction(
-        /// Which, and why.
-        Refused,
-    ),
-    /// An engine that cannot search the system in its world.
-    Engine(
-        /// Why.
-        String,
-    ),
     /// A world that makes no sense for the system.
     World(
         /// Why.
@@ -565,8 +554,6 @@ impl fmt::Display for SystemError {
                 write!(f, "property '{property}' is added twice: give each property a name of its own")
             }
             SystemError::World(error) => error.fmt(f),
-            SystemError::Reduction(refused) => refused.fmt(f),
-            SystemError::Engine(reason) => reason.fmt(f),
             SystemError::Symmetry(error) => error.fmt(f),
             SystemError::TooManyMonitors { wanted } => {
                 write!(f, "{wanted} processes and monitors: at most {PROCESSES_MAX} are supported")

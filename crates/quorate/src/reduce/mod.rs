@@ -7,8 +7,8 @@
 
 use std::fmt;
 
-use crate::protocol::Model;
-use crate::world::{self, Channel, Delivery};
+use crate::model::Model;
+use crate::world::{Channel, Delivery};
 
 /// One way to search less.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
@@ -47,8 +47,8 @@ impl Reduction {
             Reduction::Inert | Reduction::Stubborn if delivered_in_steps => {
                 Some("it needs messages that are delivered at once: --model m".to_string())
             }
-            Reduction::Inert if world::at_end(model).is_some() => {
-                let property = world::at_end(model).unwrap_or_default();
+            Reduction::Inert if crate::model::at_end(model).is_some() => {
+                let property = crate::model::at_end(model).unwrap_or_default();
                 Some(format!(
                     "'{property}' looks at the end of runs, which come later if nothing is left out"
                 ))

@@ -1,7 +1,7 @@
 //! The messages on their way to one process, as the channel keeps them.
 
 use super::{Channel, Delivery, World};
-use crate::protocol::ProcessId;
+use crate::base::ProcessId;
 
 /// What an inbox must know of a message.
 pub(crate) trait Letter: Clone {

@@ -10,8 +10,8 @@
 
 use super::machine::Machine;
 use super::trace::Components;
-use crate::protocol::{ProcessId, Value};
-use crate::verdict::Stopped;
+use crate::base::{ProcessId, Value};
+use crate::report::Stopped;
 
 /// A message with its sender and its receiver, by number.
 pub type MessageId = u32;

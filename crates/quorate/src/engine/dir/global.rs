@@ -31,8 +31,8 @@ use super::meter::{Done, Meter};
 use super::nested::{Frame, Outside};
 use super::runs::Label;
 use super::trace::Components;
+use crate::base::ProcessId;
 use crate::engine::{Mutant, Search};
-use crate::protocol::ProcessId;
 
 /// Where a component is in a skeleton.
 pub(super) struct Standing {

@@ -17,8 +17,9 @@ use std::sync::Arc;
 use self::single::Point;
 use super::checker::{Embedded, MessageId, Places, PointId};
 use super::trace::{Components, LocalStep};
-use crate::protocol::{Envelope, Model, Outcome, Panicked, ProcessId, QuorumSystem, Trigger, Value, fold};
-use crate::verdict::Stopped;
+use crate::base::{ProcessId, Value, fold};
+use crate::model::{Envelope, Model, Outcome, Panicked, QuorumSystem, Trigger};
+use crate::report::Stopped;
 use crate::world::StepKind;
 
 type LocalId = u32;
@@ -260,7 +261,7 @@ impl<'m> Handlers<'m> {
         let mut answers = Vec::new();
         for outcome in outcomes {
             let indices =
-                |choices: &[crate::protocol::Choice]| choices.iter().map(|choice| choice.index).collect();
+                |choices: &[crate::model::Choice]| choices.iter().map(|choice| choice.index).collect();
             answers.push(match outcome {
                 Ok(Outcome { choices, state, sends, .. }) => {
                     self.local_steps += 1;

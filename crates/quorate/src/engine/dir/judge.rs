@@ -22,9 +22,9 @@ use super::journal::Judged;
 use super::local::{NodeId, Table};
 use super::meter::Meter;
 use super::{Broken, Cut, Halt};
+use crate::base::Value;
 use crate::engine::Mutant;
 use crate::property::{Moment, Property};
-use crate::protocol::Value;
 use conjunction::Sight;
 
 /// What a property sees of the processes of a component; nothing of those that it does not look at.

@@ -2,7 +2,7 @@
 
 use super::Halt;
 use crate::engine::{Search, Watch};
-use crate::verdict::{Coverage, Stopped};
+use crate::report::{Coverage, Stopped};
 
 /// How many small things are done before the watch is told.
 const TICKS: u32 = 32;

@@ -37,28 +37,14 @@ use underway::Underway;
 
 use super::explore::violated;
 use super::{Order, Search, Watch};
+use crate::base::ProcessId;
+use crate::model::{Model, Schedule, ScheduledStep, Snapshot, Taken};
 use crate::property::Property;
-use crate::protocol::{Model, ProcessId};
 use crate::reduce::Reductions;
-use crate::verdict::{Coverage, Replay, Report, Schedule, ScheduledStep, Snapshot, Stopped, Taken, Verdict};
+use crate::replay::Replay;
+pub use crate::report::Interfaces;
+use crate::report::{Coverage, Report, Stopped, Verdict};
 use crate::world::{Channel, Crashes, Delivery};
-
-/// What came of exploring components one by one.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Interfaces {
-    /// How many maximal traces the components have by themselves; nothing if some run never ends.
-    pub local_traces: Option<u128>,
-    /// How many ways there are for components to deal with each other.
-    pub global_skeletons: u64,
-    /// How many maximal runs these stand for; nothing if some run never ends.
-    pub global_traces: Option<u128>,
-    /// How many runs of components with agents of their own were gone through, one by one, as far as nobody sees it. Of
-    /// one component of all processes these are runs of the system; known of a search that is stopped, too.
-    pub enumerated_runs: u64,
-    /// At how many consistent cuts of skeletons properties were looked at, each property by itself; known of a search
-    /// that is stopped, too.
-    pub cuts: u64,
-}
 
 /// Components at certain places, in a prefix of a skeleton.
 struct Cut {

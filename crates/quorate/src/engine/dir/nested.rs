@@ -23,8 +23,8 @@ use super::local::{Explored, LabelId, Last, Locals, NodeId, Panic, Panicked, Spo
 use super::meter::{Done, Meter, PLACE_BYTES};
 use super::runs::{Held, Label};
 use super::trace::Components;
+use crate::base::ProcessId;
 use crate::engine::Search;
-use crate::protocol::ProcessId;
 
 /// What the components of a system are held to that is a component itself.
 pub(super) struct Frame {

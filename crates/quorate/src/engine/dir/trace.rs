@@ -10,8 +10,9 @@
 //! once; following causes never leads in a circle.
 //! Held by: testkit/tests/traces.rs (substitution, prefixes and signatures on runs of random protocols).
 
-use crate::protocol::{Envelope, Model, ProcessId, Sending, Value, fold};
-use crate::verdict::{ReplayError, Schedule, ScheduledStep, Taken};
+use crate::base::{ProcessId, Value, fold};
+use crate::model::{Envelope, Model, Schedule, ScheduledStep, Sending, Taken};
+use crate::replay::ReplayError;
 use crate::world::StepKind;
 
 /// A part of a system.

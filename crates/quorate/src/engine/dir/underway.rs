@@ -15,8 +15,9 @@ use super::handlers::{Act, Handlers};
 use super::journal::hash128;
 use super::machine::{Guide, Machine, Operation, Ran};
 use super::trace::{Components, LocalStep};
-use crate::protocol::{Envelope, ProcessId, Value};
-use crate::verdict::{ScheduledStep, Stopped};
+use crate::base::{ProcessId, Value};
+use crate::model::{Envelope, ScheduledStep};
+use crate::report::Stopped;
 
 /// A place in the run of a process, with what has waited for it since the start.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]

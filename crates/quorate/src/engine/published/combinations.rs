@@ -6,8 +6,8 @@
 //! whose observations are known.
 
 use super::{Classes, EventId, Local, LocalId, Run, Stage, union};
+use crate::base::{ProcessId, Value};
 use crate::property::Property;
-use crate::protocol::{ProcessId, Value};
 
 /// For each process, the local states to combine.
 type Members = Vec<Vec<LocalId>>;

@@ -3,8 +3,9 @@
 use std::collections::HashMap;
 
 use super::MessageId;
+use crate::base::{ProcessId, Value};
 use crate::kernel::quorums_among;
-use crate::protocol::{Envelope, Model, ProcessId, Trigger, Value};
+use crate::model::{Envelope, Model, Trigger};
 
 /// The local states in which runs start, and the messages that are on their way then.
 pub(super) fn start(model: &Model) -> (Vec<Value>, Vec<(ProcessId, Envelope)>) {

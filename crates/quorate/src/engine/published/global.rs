@@ -12,9 +12,10 @@ use super::super::explore::violated;
 use super::super::{Order, Search, Watch, simple_report};
 use super::events::{Messages, start};
 use super::{MessageId, refused};
+use crate::base::{ProcessId, Value};
+use crate::model::{Envelope, Model, Outcome, Schedule, ScheduledStep, Taken};
 use crate::property::{Moment, Property};
-use crate::protocol::{Envelope, Model, Outcome, ProcessId, Value};
-use crate::verdict::{Coverage, Report, Schedule, ScheduledStep, Seen, Stopped, Taken, Verdict};
+use crate::report::{Coverage, Report, Seen, Stopped, Verdict};
 use crate::world::StepKind;
 
 /// Searches newest states first, to the depth that is asked for.

@@ -4,8 +4,8 @@
 //! Known: exponential in the number of ways to the local states, which is what makes the published algorithm slow.
 
 use super::{LocalId, MessageId, Predecessor, Run, Shortcut};
-use crate::protocol::ProcessId;
-use crate::verdict::{Schedule, ScheduledStep, Taken};
+use crate::base::ProcessId;
+use crate::model::{Schedule, ScheduledStep, Taken};
 use crate::world::StepKind;
 
 /// The steps from the start to a local state, each named by where it leads and which of the ways there it is.

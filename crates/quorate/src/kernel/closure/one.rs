@@ -5,15 +5,16 @@
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::sync::Arc;
 
+use super::super::options::Tuning;
 use super::supply::{Supplies, Supply};
 use super::{GaveUp, Level};
-use crate::engine::Tuning;
+use crate::base::Interner;
+use crate::base::{ProcessId, Value};
 use crate::kernel::mail::{Mail, MessageId, SendsId};
 use crate::kernel::process::{INITIAL, LocalId, LocalStep, Possibility, ProcessGraph, Start};
 use crate::kernel::purity::Purity;
-use crate::kernel::table::Interner;
 use crate::kernel::{NOTHING, StepSeen, Tools};
-use crate::protocol::{Envelope, Model, ProcessId, Sending, Trigger, Value};
+use crate::model::{Envelope, Model, Sending, Trigger};
 use crate::world::StepKind;
 
 /// Messages and how many of each, in order.

@@ -8,7 +8,7 @@ use std::sync::Arc;
 use super::super::Tools;
 use super::super::mail::{Entry, MessageId};
 use super::{ConfigurationId, LocalId, LocalStep, Offer, ProcessGraph};
-use crate::protocol::Trigger;
+use crate::model::Trigger;
 use crate::world::{Channel, Inbox, Letter, World};
 
 /// A transition of a local state on some messages, with everything that it can do.

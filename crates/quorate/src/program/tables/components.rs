@@ -27,7 +27,7 @@ use super::figure::{self, Unit};
 use super::{TableAnswer, job};
 use crate::engine::dir::Interfaces;
 use crate::protocol::Protocol;
-use crate::verdict::{Stopped, Verdict};
+use crate::report::{Stopped, Verdict};
 
 /// A published table of what it saves to explore components one by one.
 #[derive(Clone, PartialEq, Debug)]

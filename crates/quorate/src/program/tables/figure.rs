@@ -22,8 +22,9 @@ use super::super::progress::heed_interrupts;
 use super::super::units::{bytes, grouped};
 use super::plot::{self, Drawn};
 use super::{Expected, Outcome, check};
+use crate::model::TraceStep;
 use crate::protocol::Protocol;
-use crate::verdict::{Stopped, TraceStep, Verdict};
+use crate::report::{Stopped, Verdict};
 
 /// Figures that belong together: plots of the same searches.
 #[derive(Clone, PartialEq, Debug)]

@@ -13,7 +13,7 @@ use crate::engine::dir::events::{Event, EventId, What};
 use crate::engine::dir::journal::{Judged, KeptEvent, KeptWhat, Logbook, Record};
 use crate::engine::dir::local::LabelId;
 use crate::engine::dir::meter::Meter;
-use crate::verdict::Stopped;
+use crate::report::Stopped;
 
 /// How much time may pass before what was learned is safe.
 const KEEP_EVERY: Duration = Duration::from_millis(50);

@@ -6,9 +6,9 @@
 //! Held by: testkit/tests/dir.rs (groupings of random protocols).
 
 use super::{Act, Candidate, Deed, Handlers, LocalId, MessageId, Origin, Step};
+use crate::base::ProcessId;
 use crate::engine::dir::checker::Embedded;
 use crate::engine::dir::machine::{Guide, Machine, Operation, Ran};
-use crate::protocol::ProcessId;
 use crate::world::{Channel, StepKind};
 
 /// Where an operation leads: a local state, and everything that is sent; nothing for a panic.

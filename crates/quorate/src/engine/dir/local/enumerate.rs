@@ -16,7 +16,7 @@ use crate::engine::dir::events::for_each_closed_set;
 use crate::engine::dir::machine::{Machine, Ran};
 use crate::engine::dir::meter::{Done, Meter};
 use crate::engine::dir::runs::{Happened, Held, Label, Run, for_each_run};
-use crate::verdict::Stopped;
+use crate::report::Stopped;
 
 /// Operations, each with its agent, in an order in which they can happen.
 pub(in super::super) type Way<S> = Vec<(usize, S)>;

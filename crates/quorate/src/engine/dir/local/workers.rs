@@ -17,7 +17,7 @@ use crate::engine::dir::Halt;
 use crate::engine::dir::checker::Embedded;
 use crate::engine::dir::meter::{Done, Meter};
 use crate::engine::dir::runs::Held;
-use crate::verdict::Stopped;
+use crate::report::Stopped;
 
 /// How often the watch is told what threads have done.
 const GLANCE_EVERY: Duration = Duration::from_millis(5);

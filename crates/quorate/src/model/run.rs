@@ -3,7 +3,8 @@
 //! A trace refers to a consumed message by where it was sent, so it can be replayed without reading the
 //! user's types back from text; the texts are there for people, and to notice a foreign file.
 
-use crate::protocol::{Choice, Envelope, ProcessId, Sending};
+use super::{Choice, Envelope, Sending};
+use crate::base::ProcessId;
 use crate::world::StepKind;
 
 /// One step, as an engine finds it.

@@ -7,9 +7,9 @@ use std::collections::BTreeSet;
 
 use super::change::{Change, changes};
 use super::debug_text::Tree;
-use crate::protocol::ProcessId;
-use crate::verdict::replay::Broken;
-use crate::verdict::trace::{Origin, Sent, Trace, TraceStep};
+use crate::base::ProcessId;
+use crate::model::{Origin, Sent, Trace, TraceStep};
+use crate::replay::Broken;
 use crate::world::StepKind;
 
 /// A process that is shown.

@@ -5,46 +5,25 @@
 //!
 //! Invariant: nothing here looks at more than one process's local state and the messages it consumes.
 
-use std::any::Any;
-use std::cell::{Cell, RefCell};
-use std::fmt;
-use std::panic::{self, AssertUnwindSafe};
-use std::sync::{Arc, Once};
+mod in_world;
+mod run;
+mod script;
+mod snapshot;
+mod symmetry;
 
-use super::outbox::Script;
-use super::symmetry::Symmetry;
-use super::value::Value;
+use std::sync::Arc;
+
+pub(crate) use in_world::at_end;
+pub use run::{Consumed, Origin, Schedule, ScheduledStep, Sent, Taken, Trace, TraceStep};
+pub(crate) use script::{MISFIT, Script};
+pub(crate) use snapshot::{Sealed, Snapshot};
+pub use symmetry::{Difference, RenameFn, Symmetry, SymmetryError};
+pub(crate) use symmetry::{History, Renames};
+
+pub use crate::base::{Content, PROCESSES_MAX, Value};
+use crate::base::{ProcessId, catching};
 use crate::property::{Automaton, Property};
-use crate::verdict::{Replay, ReplayError, Snapshot, TraceStep};
 use crate::world::{Exposure, World, WorldError};
-
-/// The most processes a system may have.
-pub const PROCESSES_MAX: usize = 64;
-
-/// One process of a system, by its position.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct ProcessId(u8);
-
-impl ProcessId {
-    /// The process at a position.
-    pub fn new(position: usize) -> Self {
-        assert!(position < PROCESSES_MAX, "a system has at most {PROCESSES_MAX} processes");
-        #[expect(clippy::cast_possible_truncation, reason = "asserted above")]
-        let position = position as u8;
-        ProcessId(position)
-    }
-
-    /// Its position in the system, from 0.
-    pub fn index(self) -> usize {
-        usize::from(self.0)
-    }
-}
-
-impl fmt::Debug for ProcessId {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "#{}", self.0)
-    }
-}
 
 /// A message in an inbox: who sent it and what it says.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
@@ -301,17 +280,6 @@ impl Model {
         Ok(self)
     }
 
-    /// The same system, in the state after these steps, with the messages that are on their way then.
-    pub fn after(mut self, steps: &[TraceStep]) -> Result<Self, ReplayError> {
-        let mut run = Replay::new(&self);
-        for step in steps {
-            run.retrace(step)?;
-        }
-        let start = run.into_snapshot();
-        self.start = Some(Arc::new(start));
-        Ok(self)
-    }
-
     /// The same system, from its beginning.
     pub(crate) fn without_start(mut self) -> Self {
         self.start = None;
@@ -502,38 +470,4 @@ fn in_content_order<'a>(consumed: &[&'a Envelope]) -> Vec<&'a Envelope> {
     let mut ordered = consumed.to_vec();
     ordered.sort_by(|a, b| a.from.cmp(&b.from).then_with(|| a.body.content_order(&b.body)));
     ordered
-}
-
-thread_local! {
-    static CATCHING: Cell<bool> = const { Cell::new(false) };
-    static MESSAGE: RefCell<Option<String>> = const { RefCell::new(None) };
-}
-
-/// Runs code of the user's and turns a panic into its message. The default hook stays silent meanwhile.
-pub(crate) fn catching<T>(code: impl FnOnce() -> T) -> Result<T, String> {
-    static HOOK: Once = Once::new();
-    HOOK.call_once(|| {
-        let before = panic::take_hook();
-        panic::set_hook(Box::new(move |info| {
-            if CATCHING.get() {
-                let place = info.location().map(|place| format!(" at {}:{}", place.file(), place.line()));
-                let text = payload_text(info.payload());
-                MESSAGE.set(Some(format!("{text}{}", place.unwrap_or_default())));
-            } else {
-                before(info);
-            }
-        }));
-    });
-    let outer = CATCHING.replace(true);
-    let result = panic::catch_unwind(AssertUnwindSafe(code));
-    CATCHING.set(outer);
-    result.map_err(|payload| MESSAGE.take().unwrap_or_else(|| payload_text(&*payload)))
-}
-
-fn payload_text(payload: &(dyn Any + Send)) -> String {
-    payload
-        .downcast_ref::<&str>()
-        .map(ToString::to_string)
-        .or_else(|| payload.downcast_ref::<String>().cloned())
-        .unwrap_or_else(|| "a panic without a message".to_string())
 }

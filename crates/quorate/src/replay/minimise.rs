@@ -5,9 +5,8 @@
 //! shortest run without this.
 //! Held by: tests/verdicts.rs.
 
-use super::replay::{Broken, Replay};
-use super::trace::{Schedule, Trace};
-use crate::protocol::Model;
+use super::{Broken, Replay};
+use crate::model::{Model, Schedule, Trace};
 
 /// The schedule without steps that it does not need to break the same property.
 pub fn minimise(model: &Model, schedule: Schedule, broken: &Broken) -> Schedule {

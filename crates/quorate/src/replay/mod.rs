@@ -6,14 +6,33 @@
 //! Held by: every `Violated` of every test passes through here; mutated traces are refused
 //! (tests/replay.rs).
 
-use std::fmt;
+mod minimise;
 
-use super::trace::{Consumed, Origin, Schedule, ScheduledStep, Sent, Taken, Trace, TraceStep};
-use crate::property::Moment;
-use crate::protocol::{
-    Envelope, MISFIT, Model, Outcome, Panicked, ProcessId, QuorumSystem, Sending, Trigger, Value,
+use std::fmt;
+use std::sync::Arc;
+
+pub use minimise::{follow_causes, minimise};
+
+use crate::base::{ProcessId, Value};
+use crate::model::{
+    Consumed, Envelope, MISFIT, Model, Origin, Outcome, Panicked, QuorumSystem, Schedule, ScheduledStep,
+    Sealed, Sending, Sent, Snapshot, Taken, Trace, TraceStep, Trigger,
 };
-use crate::world::{Channel, CrashSends, Crashes, Inbox, Letter, Past, StepKind};
+use crate::property::Moment;
+use crate::world::{Channel, CrashSends, Crashes, Inbox, Past, StepKind};
+
+impl Model {
+    /// The same system, in the state after these steps, with the messages that are on their way then.
+    pub fn after(mut self, steps: &[TraceStep]) -> Result<Self, ReplayError> {
+        let mut run = Replay::new(&self);
+        for step in steps {
+            run.retrace(step)?;
+        }
+        let start = run.into_snapshot();
+        self.start = Some(Arc::new(start));
+        Ok(self)
+    }
+}
 
 /// What is wrong in the last state of a run.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -61,52 +80,6 @@ impl fmt::Display for Broken {
                 write!(f, "no panic ('{transition}' panicked: {message})")
             }
         }
-    }
-}
-
-/// A message in an inbox, with where it was sent.
-#[derive(Clone, Debug)]
-struct Sealed {
-    origin: Origin,
-    envelope: Envelope,
-}
-
-impl Letter for Sealed {
-    fn same(&self, other: &Self) -> bool {
-        self.envelope == other.envelope
-    }
-
-    fn from(&self) -> ProcessId {
-        self.envelope.from
-    }
-}
-
-/// A state of the whole system, with what waits for each process and how it came about.
-#[derive(Clone, Debug)]
-pub(crate) struct Snapshot {
-    pub(crate) locals: Vec<Value>,
-    pub(crate) pasts: Vec<Past>,
-    pub(crate) monitors: Vec<Value>,
-    inboxes: Vec<Inbox<Sealed>>,
-    trace: Trace,
-}
-
-impl Snapshot {
-    /// How many steps led there.
-    pub(crate) fn steps(&self) -> usize {
-        self.trace.steps.len()
-    }
-
-    /// The steps that led there.
-    pub(crate) fn way(&self) -> &[TraceStep] {
-        &self.trace.steps
-    }
-
-    /// What waits for a process, with each message as a search keeps it.
-    pub(crate) fn inbox<T>(&self, process: ProcessId, mut of: impl FnMut(&Envelope) -> T) -> Inbox<T> {
-        let Inbox { travelling, waiting } = &self.inboxes[process.index()];
-        let mut all = |letters: &[Sealed]| letters.iter().map(|letter| of(&letter.envelope)).collect();
-        Inbox { travelling: all(travelling), waiting: all(waiting) }
     }
 }
 

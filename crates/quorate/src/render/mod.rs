@@ -24,8 +24,8 @@ use self::debug_text::{Tree, columns, cut, fit};
 use self::lanes::Layout;
 use self::story::{Story, enumerate_names};
 pub use self::svg::svg;
-use super::replay::Broken;
-use super::trace::Trace;
+use crate::model::Trace;
+use crate::replay::Broken;
 
 /// How wide a diagram is unless told.
 const WIDTH_DEFAULT: usize = 100;
@@ -155,5 +155,12 @@ impl fmt::Display for Diagram<'_> {
         };
         lines.extend(self.conclusion(&story));
         lines.iter().try_for_each(|line| line.print(f, self.paint))
+    }
+}
+
+impl fmt::Display for crate::report::Violation {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        writeln!(f, "violated: {}", self.broken)?;
+        write!(f, "{}", Diagram::new(&self.trace, &self.broken, Paint::Plain))
     }
 }

@@ -12,11 +12,12 @@
 
 use std::collections::{HashMap, HashSet};
 
+use crate::base::{ProcessId, Value};
 use crate::engine::{Search, Watch, explore_and_read, read_closure};
 use crate::kernel::StepSeen;
-use crate::protocol::{Envelope, Model, ProcessId, Sending, Value};
+use crate::model::{Envelope, Model, Sending};
 use crate::reduce::Reduction;
-use crate::verdict::{Report, Verdict};
+use crate::report::{Report, Verdict};
 use crate::world::StepKind;
 
 /// A step between two local states that changes the state or sends.

@@ -11,8 +11,8 @@ use super::canvas::{Line, Style};
 use super::debug_text::{columns, cut};
 use super::story::{Arrival, Moment, Story};
 use super::{Diagram, Paint, notes};
-use crate::verdict::replay::Broken;
-use crate::verdict::trace::Trace;
+use crate::model::Trace;
+use crate::replay::Broken;
 
 /// How many columns the notes have.
 const NOTES_COLUMNS: usize = 62;

@@ -1,23 +1,11 @@
 //! What a check answers: the verdict, the trace that shows a violation, and the replay that confirms it.
 
-mod diagram;
-mod minimise;
-mod replay;
-mod trace;
-
-use std::collections::HashSet;
 use std::fmt;
 
-pub use diagram::{Diagram, Paint, svg};
-pub use minimise::{follow_causes, minimise};
-pub(crate) use replay::Snapshot;
-pub use replay::{Broken, Replay, ReplayError, replay};
-pub use trace::{Consumed, Origin, Schedule, ScheduledStep, Sent, Taken, Trace, TraceStep};
-
-use crate::engine::dir::Interfaces;
-use crate::kernel::ClosureSize;
-use crate::protocol::Value;
+pub use crate::kernel::{ClosureSize, Seen};
+use crate::model::Trace;
 use crate::reduce::Reduction;
+use crate::replay::Broken;
 use crate::world::StepKind;
 
 /// The answer.
@@ -229,16 +217,6 @@ pub struct LocalCoverage {
     pub local_events: Option<u32>,
 }
 
-/// What the visited states of a search are made of: the local states of its processes, whatever waits for them.
-#[doc(hidden)]
-#[derive(Clone, Debug, Default)]
-pub struct Seen {
-    /// The vectors of local states; of beliefs, every one that their members make.
-    pub system_states: HashSet<Vec<Value>>,
-    /// Those in which nothing can happen any more.
-    pub ends: HashSet<Vec<Value>>,
-}
-
 /// How much was seen.
 #[derive(Clone, Copy, PartialEq, Debug, Default)]
 pub struct Coverage {
@@ -282,9 +260,19 @@ impl Report {
     }
 }
 
-impl fmt::Display for Violation {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        writeln!(f, "violated: {}", self.broken)?;
-        write!(f, "{}", Diagram::new(&self.trace, &self.broken, Paint::Plain))
-    }
+/// What came of exploring components one by one.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Interfaces {
+    /// How many maximal traces the components have by themselves; nothing if some run never ends.
+    pub local_traces: Option<u128>,
+    /// How many ways there are for components to deal with each other.
+    pub global_skeletons: u64,
+    /// How many maximal runs these stand for; nothing if some run never ends.
+    pub global_traces: Option<u128>,
+    /// How many runs of components with agents of their own were gone through, one by one, as far as nobody sees it. Of
+    /// one component of all processes these are runs of the system; known of a search that is stopped, too.
+    pub enumerated_runs: u64,
+    /// At how many consistent cuts of skeletons properties were looked at, each property by itself; known of a search
+    /// that is stopped, too.
+    pub cuts: u64,
 }

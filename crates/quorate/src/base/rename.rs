@@ -8,8 +8,7 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::marker::PhantomData;
 use std::sync::Arc;
 
-use super::model::{PROCESSES_MAX, ProcessId};
-use super::role::RoleName;
+use super::ids::{PROCESSES_MAX, ProcessId, RoleName};
 
 /// A value in which processes can be renamed: needed for the states and messages of a system with
 /// [symmetric](super::System::symmetric) roles.

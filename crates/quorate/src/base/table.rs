@@ -3,10 +3,10 @@
 use std::collections::HashMap;
 use std::hash::{BuildHasherDefault, Hash, Hasher};
 
-use crate::protocol::fold;
+use super::value::fold;
 
 /// Gives each distinct value a number, from 0 in the order of discovery.
-pub(super) struct Interner<T> {
+pub(crate) struct Interner<T> {
     numbers: HashMap<T, u32, BuildHasherDefault<FoldHasher>>,
     values: Vec<T>,
 }
@@ -18,7 +18,7 @@ impl<T> Default for Interner<T> {
 }
 
 impl<T: Clone + Eq + Hash> Interner<T> {
-    pub(super) fn number(&mut self, value: T) -> u32 {
+    pub(crate) fn number(&mut self, value: T) -> u32 {
         if let Some(&number) = self.numbers.get(&value) {
             return number;
         }
@@ -28,15 +28,15 @@ impl<T: Clone + Eq + Hash> Interner<T> {
         number
     }
 
-    pub(super) fn value(&self, number: u32) -> &T {
+    pub(crate) fn value(&self, number: u32) -> &T {
         &self.values[number as usize]
     }
 
-    pub(super) fn len(&self) -> usize {
+    pub(crate) fn len(&self) -> usize {
         self.values.len()
     }
 
-    pub(super) fn bytes(&self) -> u64 {
+    pub(crate) fn bytes(&self) -> u64 {
         (self.values.capacity() * size_of::<T>() + self.numbers.capacity() * (size_of::<(T, u32)>() + 1))
             as u64
     }
@@ -79,7 +79,7 @@ impl Hasher for FoldHasher {
 /// A map from pairs of numbers to numbers: open addressing, linear probing, never shrinking.
 ///
 /// Invariant: at most 3 of 4 slots are taken, so every probe ends.
-pub(super) struct PairMap {
+pub(crate) struct PairMap {
     slots: Vec<[u32; 3]>,
     taken: usize,
 }
@@ -94,7 +94,7 @@ impl Default for PairMap {
 
 impl PairMap {
     #[inline]
-    pub(super) fn get(&self, a: u32, b: u32) -> Option<u32> {
+    pub(crate) fn get(&self, a: u32, b: u32) -> Option<u32> {
         let mut at = home(a, b, self.slots.len());
         loop {
             let slot = self.slots[at];
@@ -109,7 +109,7 @@ impl PairMap {
     }
 
     /// Adds a pair that is not in the map.
-    pub(super) fn insert(&mut self, a: u32, b: u32, value: u32) {
+    pub(crate) fn insert(&mut self, a: u32, b: u32, value: u32) {
         debug_assert!(value != FREE && self.get(a, b).is_none());
         if (self.taken + 1) * 4 > self.slots.len() * 3 {
             let larger = vec![[0, 0, FREE]; self.slots.len() * 2];
@@ -128,32 +128,32 @@ impl PairMap {
         self.slots[at] = slot;
     }
 
-    pub(super) fn bytes(&self) -> u64 {
+    pub(crate) fn bytes(&self) -> u64 {
         (self.slots.capacity() * size_of::<[u32; 3]>()) as u64
     }
 }
 
 /// Numbers for pairs of numbers, from 0 in the order of discovery.
 #[derive(Default)]
-pub(super) struct Pairs {
+pub(crate) struct Pairs {
     numbers: PairMap,
     pairs: Vec<(u32, u32)>,
 }
 
 impl Pairs {
-    pub(super) fn len(&self) -> usize {
+    pub(crate) fn len(&self) -> usize {
         self.pairs.len()
     }
 
-    pub(super) fn pair(&self, number: u32) -> (u32, u32) {
+    pub(crate) fn pair(&self, number: u32) -> (u32, u32) {
         self.pairs[number as usize]
     }
 
-    pub(super) fn find(&self, a: u32, b: u32) -> Option<u32> {
+    pub(crate) fn find(&self, a: u32, b: u32) -> Option<u32> {
         self.numbers.get(a, b)
     }
 
-    pub(super) fn number(&mut self, a: u32, b: u32) -> u32 {
+    pub(crate) fn number(&mut self, a: u32, b: u32) -> u32 {
         if let Some(known) = self.find(a, b) {
             return known;
         }
@@ -164,7 +164,7 @@ impl Pairs {
         number
     }
 
-    pub(super) fn bytes(&self) -> u64 {
+    pub(crate) fn bytes(&self) -> u64 {
         self.numbers.bytes() + (self.pairs.capacity() * size_of::<(u32, u32)>()) as u64
     }
 }

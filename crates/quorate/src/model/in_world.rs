@@ -1,0 +1,98 @@
+//! A model in a world: what may happen to whom, and what a world demands of a model.
+
+use super::Model;
+use crate::base::ProcessId;
+use crate::property::Moment;
+use crate::world::{BUDGET_MAX, Channel, Crashes, Exposure, World, WorldError};
+
+impl World {
+    /// Does not covering crashes as steps miss what a crash can do? Says why, and what to do instead.
+    pub fn why_crashes_must_be_steps(&self, model: &Model) -> Option<String> {
+        if self.channel.shows_missing_messages() {
+            return Some(format!(
+                "with {} channels a message that a crashed process did not send can be told from one that was \
+                 not received: use --crash explicit --partial-sends",
+                self.channel
+            ));
+        }
+        at_end(model).map(|property| {
+            format!(
+                "'{property}' looks at the end of runs, and a crash can bring it about: use --crash explicit"
+            )
+        })
+    }
+
+    /// What may happen to each process of a model; an error if this world makes no sense for it.
+    pub(crate) fn exposures(&self, model: &Model) -> Result<Vec<Exposure>, WorldError> {
+        self.validate(model)?;
+        let mut exposures = vec![Exposure::default(); model.processes().len()];
+        if let Crashes::Explicit { prone, .. } = &self.crashes {
+            for (role, count) in prone {
+                let members = role_members(model, role)?;
+                if *count > members.len() {
+                    return Err(WorldError(format!(
+                        "{count} crash-prone processes of role '{role}', which has {}: expected 0 to {}",
+                        members.len(),
+                        members.len()
+                    )));
+                }
+                members[..*count].iter().for_each(|process| exposures[process.index()].crashes = true);
+            }
+        }
+        for (role, times) in &self.restarts {
+            for process in role_members(model, role)? {
+                exposures[process.index()].restarts = u8::try_from(*times).unwrap_or(u8::MAX);
+            }
+        }
+        Ok(exposures)
+    }
+
+    fn validate(&self, model: &Model) -> Result<(), WorldError> {
+        let refuse = |reason: String| Err(WorldError(reason));
+        let budgets = self.restarts.iter().map(|(_, times)| *times).chain([self.losses, self.duplications]);
+        if let Some(budget) = budgets.max().filter(|budget| *budget > BUDGET_MAX) {
+            return refuse(format!("a budget of {budget} faults: expected at most {BUDGET_MAX}"));
+        }
+        let channel = self.channel;
+        if self.delivery.in_steps() && !matches!(channel, Channel::Bag | Channel::Set) {
+            return refuse(format!(
+                "the models mp and m-mp have bags or sets, not {channel}: use --model m, which is equivalent"
+            ));
+        }
+        if self.losses > 0
+            && matches!(channel, Channel::LossyFifo | Channel::LossyMailbox | Channel::Duplicating)
+        {
+            return refuse(format!(
+                "messages in {channel} channels have no budget of losses: leave out --losses"
+            ));
+        }
+        if self.duplications > 0 && !matches!(channel, Channel::Bag | Channel::Fifo | Channel::Mailbox) {
+            return refuse(format!(
+                "messages in {channel} channels cannot be doubled: use bag, fifo, mailbox or duplicating channels"
+            ));
+        }
+        if matches!(channel, Channel::LossyFifo | Channel::LossyMailbox)
+            && let Some(property) = at_end(model)
+        {
+            return refuse(format!(
+                "'{property}' looks at the end of runs, where skipping what is lost is not enough: use --losses"
+            ));
+        }
+        Ok(())
+    }
+}
+
+/// A property that looks at the end of runs.
+pub(crate) fn at_end(model: &Model) -> Option<&str> {
+    let property = model.properties().iter().find(|property| property.moment() == Moment::AtEnd);
+    property.map(crate::property::Property::name)
+}
+
+fn role_members<'m>(model: &'m Model, role: &str) -> Result<&'m [ProcessId], WorldError> {
+    let members = model.roles().of(role);
+    if members.is_empty() {
+        let known: Vec<&str> = model.roles().names().collect();
+        return Err(WorldError(format!("no role is called '{role}': expected {}", known.join(", "))));
+    }
+    Ok(members)
+}

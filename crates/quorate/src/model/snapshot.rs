@@ -1,0 +1,51 @@
+//! A state of the whole system in the middle of a run.
+
+use super::{Envelope, Origin, Trace, TraceStep};
+use crate::base::{ProcessId, Value};
+use crate::world::{Inbox, Letter, Past};
+
+/// A message in an inbox, with where it was sent.
+#[derive(Clone, Debug)]
+pub(crate) struct Sealed {
+    pub(crate) origin: Origin,
+    pub(crate) envelope: Envelope,
+}
+
+impl Letter for Sealed {
+    fn same(&self, other: &Self) -> bool {
+        self.envelope == other.envelope
+    }
+
+    fn from(&self) -> ProcessId {
+        self.envelope.from
+    }
+}
+
+/// A state of the whole system, with what waits for each process and how it came about.
+#[derive(Clone, Debug)]
+pub(crate) struct Snapshot {
+    pub(crate) locals: Vec<Value>,
+    pub(crate) pasts: Vec<Past>,
+    pub(crate) monitors: Vec<Value>,
+    pub(crate) inboxes: Vec<Inbox<Sealed>>,
+    pub(crate) trace: Trace,
+}
+
+impl Snapshot {
+    /// How many steps led there.
+    pub(crate) fn steps(&self) -> usize {
+        self.trace.steps.len()
+    }
+
+    /// The steps that led there.
+    pub(crate) fn way(&self) -> &[TraceStep] {
+        &self.trace.steps
+    }
+
+    /// What waits for a process, with each message as a search keeps it.
+    pub(crate) fn inbox<T>(&self, process: ProcessId, mut of: impl FnMut(&Envelope) -> T) -> Inbox<T> {
+        let Inbox { travelling, waiting } = &self.inboxes[process.index()];
+        let mut all = |letters: &[Sealed]| letters.iter().map(|letter| of(&letter.envelope)).collect();
+        Inbox { travelling: all(travelling), waiting: all(waiting) }
+    }
+}
