@@ -98,7 +98,7 @@ pub(crate) struct Rule {
     pub(crate) name: String,
     pub(crate) trigger: Reads,
     pub(crate) of: Of,
-    pub(crate) when: When,
+    pub(crate) when: Condition,
     /// The places where it may be taken, as bits; looked at by `of` or `when`, whichever there is.
     pub(crate) at: u8,
     pub(crate) fork: Option<Fork>,
@@ -139,7 +139,7 @@ pub(crate) enum Of {
 
 /// A guard over the local state and all consumed messages.
 #[derive(Clone, Copy, Debug)]
-pub(crate) enum When {
+pub(crate) enum Condition {
     Absent,
     Place,
     RoundsUpToHeard,
@@ -217,7 +217,7 @@ pub(crate) struct Alarm {
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Spot {
     Of,
-    When,
+    Condition,
     Handler,
 }
 
@@ -244,7 +244,7 @@ impl<const ROLE: usize> Role for Machine<ROLE> {
             match &rule.trigger {
                 Reads::Nothing => {
                     let mut internal = t.internal(&rule.name);
-                    if !matches!(rule.when, When::Absent) {
+                    if !matches!(rule.when, Condition::Absent) {
                         internal = internal.when(move |m| guard(m.local, &[]));
                     }
                     internal.run(move |m, out| table.run(position, &mut m.local, &[], out));
@@ -260,7 +260,7 @@ impl<const ROLE: usize> Role for Machine<ROLE> {
                         Of::Kind(_) => one.of(move |m, note| rule.key(m.local, *note).is_some()),
                         _ => one.of(move |m, note| rule.key(m.local, *note)),
                     };
-                    if !matches!(self.table.rules[position].when, When::Absent) {
+                    if !matches!(self.table.rules[position].when, Condition::Absent) {
                         one = one.when(move |m, received| guard(m.local, &[received]));
                     }
                     one.run(move |m, received, out| table.run(position, &mut m.local, &[received], out));
@@ -273,7 +273,7 @@ impl<const ROLE: usize> Role for Machine<ROLE> {
                         Of::Kind(_) => quorum.of(move |m, note| rule.key(m.local, *note).is_some()),
                         _ => quorum.of(move |m, note| rule.key(m.local, *note)),
                     };
-                    if !matches!(self.table.rules[position].when, When::Absent) {
+                    if !matches!(self.table.rules[position].when, Condition::Absent) {
                         quorum = quorum.when(move |m, received| guard(m.local, &all(received)));
                     }
                     quorum.run(move |m, received, out| {
@@ -325,14 +325,16 @@ impl Rule {
     }
 
     fn guard(&self, local: Local, received: &[Received<'_, Note>]) -> bool {
-        self.raise(Spot::When, local, local.heard);
+        self.raise(Spot::Condition, local, local.heard);
         let condition = match self.when {
-            When::Absent | When::Place => true,
-            When::RoundsUpToHeard => received.iter().all(|note| note.round <= local.heard),
-            When::FirstSender { odd } => {
+            Condition::Absent | Condition::Place => true,
+            Condition::RoundsUpToHeard => received.iter().all(|note| note.round <= local.heard),
+            Condition::FirstSender { odd } => {
                 received.first().is_none_or(|note| (note.from.index() % 2 == 1) == odd)
             }
-            When::SumOfRounds { odd } => (received.iter().map(|note| note.round).sum::<u8>() % 2 == 1) == odd,
+            Condition::SumOfRounds { odd } => {
+                (received.iter().map(|note| note.round).sum::<u8>() % 2 == 1) == odd
+            }
         };
         condition && self.may_be_taken_at(local.place)
     }

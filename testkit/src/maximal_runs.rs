@@ -184,7 +184,7 @@ impl<'m> System<'m> {
                     }
                 }
             }
-            if restarts < model.exposure(process).restarts {
+            if restarts < model.fault_limits_of(process).restarts {
                 let state = model.restarted(process, &local).map_err(|_| Panics)?;
                 if state != local {
                     let event = Event {

@@ -12,14 +12,14 @@
 use std::sync::Arc;
 
 use quorate::model::{Content, Model};
-use quorate::property::{Moment, Observation, Property};
+use quorate::property::{Observation, Property, When};
 use quorate::{ProcessId, System, observe};
 
 use crate::dice::Random;
 use crate::listener::Listener;
 use crate::machine::{
-    Alarm, Fork, HEARD_MAX, Hears, Keeps, Local, Machine, Moves, Note, Of, Quora, ROLES, Reads, Round, Rule,
-    Send, Spot, Table, To, When,
+    Alarm, Condition, Fork, HEARD_MAX, Hears, Keeps, Local, Machine, Moves, Note, Of, Quora, ROLES, Reads,
+    Round, Rule, Send, Spot, Table, To,
 };
 
 /// A protocol that nobody would write.
@@ -51,7 +51,7 @@ struct RandomRole {
 #[derive(Clone, Debug)]
 struct RandomProperty {
     name: String,
-    moment: Moment,
+    when: When,
     /// The roles it looks at.
     roles: Vec<usize>,
     sees: Sees,
@@ -210,7 +210,7 @@ impl RandomProperty {
     fn property(&self) -> Property {
         let (sees, demands) = (self.sees, self.demands);
         let observation = observing(self.roles.iter().copied(), move |_, local| sees.of(local));
-        Property::new(self.name.clone(), self.moment, observation, move |observed| demands.hold(observed))
+        Property::new(self.name.clone(), self.when, observation, move |observed| demands.hold(observed))
     }
 }
 
@@ -220,7 +220,7 @@ impl Limit {
         let observation = observing(self.roles.iter().copied(), move |role, local| predicate.of(role, local));
         if self.is_written_out {
             let few = move |satisfied: &[bool]| satisfied.iter().filter(|one| **one).count() <= processes;
-            return Property::new(name, Moment::Always, observation, few);
+            return Property::new(name, When::Always, observation, few);
         }
         Property::at_most(name, processes, observation)
     }
@@ -366,19 +366,19 @@ impl Generator {
             taken_at &= 1 + self.random.below(all_places);
         }
         let mut when = match self.random.below(8) {
-            0..3 => When::Absent,
-            3..5 => When::Place,
-            5 => When::RoundsUpToHeard,
-            6 => When::FirstSender { odd: self.random.chance(50) },
-            _ => When::SumOfRounds { odd: self.random.chance(50) },
+            0..3 => Condition::Absent,
+            3..5 => Condition::Place,
+            5 => Condition::RoundsUpToHeard,
+            6 => Condition::FirstSender { odd: self.random.chance(50) },
+            _ => Condition::SumOfRounds { odd: self.random.chance(50) },
         };
         if internal && !self.cyclic {
             // An internal step at the last place could be repeated for ever.
-            when = When::Place;
+            when = Condition::Place;
             taken_at &= all_places >> 1;
         }
         if begins {
-            (when, taken_at) = (When::Place, taken_at | 1);
+            (when, taken_at) = (Condition::Place, taken_at | 1);
         }
         Rule {
             name: format!("rule {at}"),
@@ -489,7 +489,7 @@ impl Generator {
     }
 
     fn alarm(&mut self, places: u8) -> Alarm {
-        let spot = *self.random.pick(&[Spot::Of, Spot::When, Spot::Handler, Spot::Handler]);
+        let spot = *self.random.pick(&[Spot::Of, Spot::Condition, Spot::Handler, Spot::Handler]);
         Alarm { spot, place: self.random.below(places), value: self.random.below(2) }
     }
 
@@ -500,7 +500,7 @@ impl Generator {
         let at_end = self.random.chance(35);
         RandomProperty {
             name: format!("property {at}"),
-            moment: if at_end { Moment::AtEnd } else { Moment::Always },
+            when: if at_end { When::AtEnd } else { When::Always },
             roles,
             sees: *self.random.pick(&[Sees::Place, Sees::Heard, Sees::Both]),
             demands: match self.random.below(4) {

@@ -14,7 +14,7 @@ use std::sync::Arc;
 
 use quorate::Renaming;
 use quorate::model::Model;
-use quorate::property::{Moment, Property};
+use quorate::property::{Property, When};
 use quorate::protocol::QuorumOf;
 use quorate::{
     Outbox, ProcessId, Received, Rename, Role, RoleName, System, Transitions, majority_of, observe, some_of,
@@ -91,7 +91,7 @@ struct Rule {
     kind: Option<u8>,
     /// The places where it is taken, as bits.
     at: u8,
-    when: When,
+    when: Condition,
     moves: u8,
     hears: Hears,
     meets: Meets,
@@ -111,7 +111,7 @@ enum Reads {
 
 /// A condition that no order of ids comes into.
 #[derive(Clone, Copy, Debug)]
-enum When {
+enum Condition {
     Always,
     FromFriend,
     AboutAnother,
@@ -213,7 +213,7 @@ pub struct TwinProtocol {
     hub: bool,
     tables: [Arc<Table>; 2],
     budgets: [u8; 2],
-    properties: Vec<(Moment, Demand)>,
+    properties: Vec<(When, Demand)>,
     mistake: Option<Mistake>,
 }
 
@@ -310,13 +310,13 @@ impl TwinProtocol {
         match self.mistake? {
             Mistake::PropertyKnowsTheLast => Some(Property::new(
                 name.to_string(),
-                Moment::Always,
+                When::Always,
                 observe(|twin: &Somebody<false>| twin.local.place),
                 move |places| places.last() != Some(&place),
             )),
             Mistake::PropertyKnowsFriends => Some(Property::new(
                 name.to_string(),
-                Moment::Always,
+                When::Always,
                 observe(move |twin: &Somebody<false>| twin.local.friend == Some(last)),
                 |befriended| !befriended.iter().any(|befriended| *befriended),
             )),
@@ -326,16 +326,16 @@ impl TwinProtocol {
 }
 
 impl Demand {
-    fn property(self, name: &str, moment: Moment, hub: bool) -> Property {
+    fn property(self, name: &str, when: When, hub: bool) -> Property {
         let of_twins = observe(|twin: &Somebody<false>| (twin.local.place, twin.local.heard, None));
         let name = name.to_string();
         match self {
-            Demand::AtMost { place, count } => Property::new(name, moment, of_twins, move |seen| {
+            Demand::AtMost { place, count } => Property::new(name, when, of_twins, move |seen| {
                 seen.iter().filter(|(at, _, _)| *at == place).count() <= count
             }),
             Demand::Agreement => Property::new(
                 name,
-                moment,
+                when,
                 observe(|twin: &Somebody<false>| {
                     (twin.local.place == PLACES - 1).then_some(twin.local.friend).flatten()
                 }),
@@ -345,10 +345,10 @@ impl Demand {
                     friends.all(|friend| Some(friend) == first)
                 },
             ),
-            Demand::HeardBelow(limit) => Property::new(name, moment, of_twins, move |seen| {
+            Demand::HeardBelow(limit) => Property::new(name, when, of_twins, move |seen| {
                 seen.iter().all(|(_, heard, _)| *heard < limit)
             }),
-            Demand::PlacesFrom(least) => Property::new(name, moment, of_twins, move |seen| {
+            Demand::PlacesFrom(least) => Property::new(name, when, of_twins, move |seen| {
                 seen.iter().map(|(place, _, _)| *place).sum::<u8>() >= least
             }),
             Demand::HubAfterTwins(place) => {
@@ -357,7 +357,7 @@ impl Demand {
                 } else {
                     of_twins
                 };
-                Property::new(name, moment, observation, move |seen| {
+                Property::new(name, when, observation, move |seen| {
                     let hub = seen.iter().any(|(_, _, hub)| *hub == Some(place));
                     !hub || seen.iter().any(|(at, _, hub)| hub.is_none() && *at >= place)
                 })
@@ -397,12 +397,12 @@ impl Generator {
             kind: self.random.chance(60).then(|| self.random.below(self.kinds)),
             at: places,
             when: match self.random.below(12) {
-                0 if single => When::FromFriend,
-                1 if single => When::AboutAnother,
-                2 if single => When::AboutFriend,
-                3 if single => When::NotFromFriend,
-                4 if !begins => When::HeardSomething,
-                _ => When::Always,
+                0 if single => Condition::FromFriend,
+                1 if single => Condition::AboutAnother,
+                2 if single => Condition::AboutFriend,
+                3 if single => Condition::NotFromFriend,
+                4 if !begins => Condition::HeardSomething,
+                _ => Condition::Always,
             },
             moves: if self.cyclic { self.random.below(3) } else { 1 + self.random.below(2) },
             hears: *self.random.pick(&[
@@ -466,14 +466,14 @@ impl Generator {
         }
     }
 
-    fn property(&mut self) -> (Moment, Demand) {
-        let moment = if self.random.chance(35) { Moment::AtEnd } else { Moment::Always };
+    fn property(&mut self) -> (When, Demand) {
+        let moment = if self.random.chance(35) { When::AtEnd } else { When::Always };
         let place = 1 + self.random.below(PLACES - 1);
         let demand = match self.random.below(6) {
             0 => Demand::AtMost { place, count: self.random.index(self.twins) },
             1 => Demand::Agreement,
             2 => Demand::HeardBelow(1 + self.random.below(2)),
-            3 if moment == Moment::AtEnd => Demand::PlacesFrom(1 + self.random.below(3)),
+            3 if moment == When::AtEnd => Demand::PlacesFrom(1 + self.random.below(3)),
             3 => Demand::AtMost { place, count: 1 },
             _ => Demand::HubAfterTwins(place),
         };
@@ -541,11 +541,11 @@ impl Rule {
     fn accepts(&self, local: Local, received: &[Received<'_, Word>]) -> bool {
         let first = received.first();
         let holds = match (self.when, first) {
-            (When::FromFriend, Some(word)) => local.friend == Some(word.from),
-            (When::NotFromFriend, Some(word)) => local.friend != Some(word.from),
-            (When::AboutAnother, Some(word)) => word.about.is_some_and(|about| about != word.from),
-            (When::AboutFriend, Some(word)) => word.about == local.friend,
-            (When::HeardSomething, _) => local.heard > 0,
+            (Condition::FromFriend, Some(word)) => local.friend == Some(word.from),
+            (Condition::NotFromFriend, Some(word)) => local.friend != Some(word.from),
+            (Condition::AboutAnother, Some(word)) => word.about.is_some_and(|about| about != word.from),
+            (Condition::AboutFriend, Some(word)) => word.about == local.friend,
+            (Condition::HeardSomething, _) => local.heard > 0,
             _ => true,
         };
         let compares = self.mistake == Some(Mistake::GuardCompares);

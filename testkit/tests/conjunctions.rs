@@ -4,7 +4,7 @@
 use quorate::engine::dir::{Components, dir};
 use quorate::engine::{Mutant, Search, Tuning};
 use quorate::model::Model;
-use quorate::property::{Moment, Observation, Property};
+use quorate::property::{Observation, Property, When};
 use quorate::replay::Replay;
 use quorate::report::{Report, Verdict};
 use quorate::world::{Channel, World};
@@ -224,7 +224,7 @@ fn conjunctions_are_found_in_few_cuts() {
             System::new().role(WORKER, workers, worker).role(SINK, 1, |_| Sink).property(property)
         };
         let few = move |done: &[bool]| !done.iter().all(|done| *done);
-        let everywhere = Property::new("not all", Moment::Always, done_before_the_first_begins(), few);
+        let everywhere = Property::new("not all", When::Always, done_before_the_first_begins(), few);
         let everywhere = explored(system(everywhere), None);
         let together = Property::at_most("not all", workers - 1, done_before_the_first_begins());
         let together = explored(system(together), None);

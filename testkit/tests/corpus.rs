@@ -4,7 +4,7 @@
 use std::collections::{BTreeMap, HashMap, HashSet};
 
 use quorate::model::{Model, QuorumSystem, Trigger};
-use quorate::property::Moment;
+use quorate::property::When;
 use quorate_testkit::corpus::{STATES_MAX, for_each_seed, seeds};
 use quorate_testkit::naive::{Findings, LocalStep, NO_PANIC, search};
 use quorate_testkit::random::RandomProtocol;
@@ -65,10 +65,7 @@ fn features(model: &Model, found: &Findings) -> Vec<&'static str> {
         |step: &LocalStep| model.process(step.process).transitions()[step.transition].trigger().clone();
     let fired = |test: &dyn Fn(&LocalStep) -> bool| found.local_steps.iter().any(test);
     let at_end = |name: &str| {
-        model
-            .properties()
-            .iter()
-            .any(|property| property.name() == name && property.moment() == Moment::AtEnd)
+        model.properties().iter().any(|property| property.name() == name && property.when() == When::AtEnd)
     };
     let rivals = || {
         let mut of_one_kind = HashMap::<_, HashSet<_>>::new();

@@ -5,7 +5,7 @@
 use quorate::Report;
 use quorate::engine::{Classes, Engine, Mutant, Search, Tuning, closure_of, search as check};
 use quorate::model::{Model, Value};
-use quorate::property::{Moment, Monitor, Property};
+use quorate::property::{Monitor, Property, When};
 use quorate::reduce::Reductions;
 use quorate::report::Verdict;
 use quorate::world::{Channel, World};
@@ -386,7 +386,7 @@ fn without_duplicates_bags_are_sets() {
         let sets = RandomProtocol::new(seed).model();
         let sets = sets.in_world(World { channel: Channel::Set, ..World::default() }).ok()?;
         search(&bags, STATES_MAX)?;
-        if bags.properties().iter().any(|property| property.moment() == Moment::AtEnd) {
+        if bags.properties().iter().any(|property| property.when() == When::AtEnd) {
             return None;
         }
         let plain = |model: &Model, duplicates_max| {

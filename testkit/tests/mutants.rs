@@ -3,7 +3,7 @@
 
 use quorate::engine::{Search, Sleep, Tuning};
 use quorate::model::{Envelope, QuorumSystem, Trigger};
-use quorate::property::Moment;
+use quorate::property::When;
 use quorate_testkit::compare::{differences, explored};
 use quorate_testkit::naive::{Attempt, Letter, Semantics, put, search_with};
 use quorate_testkit::random::RandomProtocol;
@@ -165,7 +165,7 @@ fn the_last_state_goes_unexplored() {
 
 #[test]
 fn the_end_is_never_judged() {
-    noticed(Semantics { due: |moment, _| moment == Moment::Always, ..Semantics::default() });
+    noticed(Semantics { due: |moment, _| moment == When::Always, ..Semantics::default() });
 }
 
 #[test]

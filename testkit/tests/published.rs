@@ -7,7 +7,7 @@ use quorate::engine::published::{Found, Options, Shortcut, check};
 use quorate::engine::{Classes, Search, Watch, explore};
 use quorate::model::Model;
 use quorate::model::ScheduledStep;
-use quorate::property::Moment;
+use quorate::property::When;
 use quorate::replay::Replay;
 use quorate::report::{Coverage, Stopped};
 use quorate::world::StepKind;
@@ -248,7 +248,7 @@ fn compare(seed: u64) -> Option<Result<Compared, String>> {
     let invariant = |name: &String| {
         let find = |property: &&quorate::property::Property| property.name() == name;
         let property = model.properties().iter().find(find);
-        name == NO_PANIC || property.is_some_and(|property| property.moment() == Moment::Always)
+        name == NO_PANIC || property.is_some_and(|property| property.when() == When::Always)
     };
     truth.retain(|name, _| invariant(name));
     let mut came_to = Compared::GaveUp;

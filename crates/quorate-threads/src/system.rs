@@ -14,7 +14,7 @@ use quorate::engine::dir::{
 };
 use quorate::engine::{Search, Watch};
 use quorate::model::Value;
-use quorate::property::{Moment, Property, shown};
+use quorate::property::{Property, When, shown};
 use quorate::report::Stopped;
 
 use crate::conductor::{Agents, conduct};
@@ -44,7 +44,7 @@ impl<O: Clone + Eq + Hash + Debug + Send + Sync + 'static> Invariants<O> {
     fn properties(&self) -> Vec<Property> {
         let property = |(at, (name, _)): (usize, &(String, Holds<O>))| {
             let list = Arc::clone(&self.list);
-            Property::new(name.clone(), Moment::Always, shown(), move |seen: &[Shown<O>]| {
+            Property::new(name.clone(), When::Always, shown(), move |seen: &[Shown<O>]| {
                 let seen: Vec<Option<O>> = seen.iter().map(|Shown(seen)| seen.clone()).collect();
                 (list[at].1)(&seen)
             })

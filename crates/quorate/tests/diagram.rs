@@ -3,9 +3,9 @@
 #![expect(clippy::unwrap_used, reason = "a test that cannot be set up fails")]
 
 use quorate::model::{Choice, Envelope, Value};
-use quorate::verdict::{
-    Broken, Consumed, Diagram, Origin, Paint, ScheduledStep, Sent, Taken, Trace, TraceStep, replay, svg,
-};
+use quorate::model::{Consumed, Origin, ScheduledStep, Sent, Taken, Trace, TraceStep};
+use quorate::render::{Diagram, Paint, svg};
+use quorate::replay::{Broken, replay};
 use quorate::world::StepKind;
 use quorate::{
     Outbox, ProcessId, Quorum, Received, Role, RoleName, System, Transitions, majority_of, observe,

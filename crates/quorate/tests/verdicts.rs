@@ -7,7 +7,8 @@ use std::time::Duration;
 use quorate::engine::{Order, Search, Tuning, Visited, explore};
 use quorate::model::Content;
 use quorate::protocol::SystemError;
-use quorate::verdict::{Broken, Stopped};
+use quorate::replay::Broken;
+use quorate::report::Stopped;
 use quorate::{
     Outbox, Received, Role, RoleName, System, Transitions, Verdict, majority_of, observe, quorums_of, some_of,
 };

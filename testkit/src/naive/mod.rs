@@ -18,7 +18,7 @@ use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
 use quorate::ProcessId;
 use quorate::model::{Envelope, Model, Panicked, Value};
-use quorate::property::{Automaton, Moment};
+use quorate::property::{Automaton, When};
 use quorate::world::{StepKind, World};
 
 pub use channel::{Inbox, Left, Letter, MayTake, Place, happen, left, may_take, put};
@@ -101,7 +101,7 @@ pub struct Semantics {
     /// Is a message stored that could be forged as well?
     pub stores_forged: bool,
     /// Must a property of this kind hold in a state which has a step or has none?
-    pub due: fn(Moment, bool) -> bool,
+    pub due: fn(When, bool) -> bool,
     /// How many states are explored.
     pub explores_max: usize,
 }
@@ -126,7 +126,7 @@ impl Default for Semantics {
             hear: Automaton::after,
             forges_once: false,
             stores_forged: false,
-            due: |moment, stuck| moment == Moment::Always || stuck,
+            due: |when, stuck| when == When::Always || stuck,
             explores_max: usize::MAX,
         }
     }
@@ -149,7 +149,7 @@ pub fn search_with(model: &Model, states_max: usize, semantics: Semantics) -> Op
     while at < order.len().min(semantics.explores_max) {
         let (state, depth) = (order[at].clone(), found.depths[at]);
         let (steps, tried) = system.steps(&state);
-        found.note_state(model, &state, depth, (semantics.due)(Moment::AtEnd, steps.is_empty()));
+        found.note_state(model, &state, depth, (semantics.due)(When::AtEnd, steps.is_empty()));
         found.terminal_states += usize::from(steps.is_empty());
         for attempt in tried {
             if attempt.outcome.is_some() {
@@ -202,7 +202,7 @@ impl Findings {
 
     fn note_state(&mut self, model: &Model, state: &State, depth: u32, at_end: bool) {
         for property in model.properties() {
-            let due = property.moment() == Moment::Always || at_end;
+            let due = property.when() == When::Always || at_end;
             if due && property.check(&state.locals).is_err() {
                 self.note_broken(property.name(), depth);
             }

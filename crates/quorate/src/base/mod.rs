@@ -1,16 +1,16 @@
 //! What everything else stands on: values of the user's types, ids, numbers for values, threads.
 
 mod ids;
+mod numbering;
 mod parallel;
 mod rename;
-mod table;
 mod user_code;
 mod value;
 
 pub use ids::{PROCESSES_MAX, ProcessId, RoleName};
+pub(crate) use numbering::{FoldHasher, Numbering, PairMap, Pairs};
 pub(crate) use parallel::{in_parallel, in_parallel_mut};
 pub use rename::{Rename, Renaming};
-pub(crate) use table::{FoldHasher, Interner, PairMap, Pairs};
 pub(crate) use user_code::catching;
 pub(crate) use value::fold;
 pub use value::{Content, Value};

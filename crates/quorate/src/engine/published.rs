@@ -24,7 +24,7 @@ use super::explore::violated;
 use super::{Classes, ClosureSize, Order, Search, Watch};
 use crate::base::{ProcessId, Value};
 use crate::model::{Envelope, Model, Outcome, Schedule, Sending};
-use crate::property::{Moment, Property};
+use crate::property::{Property, When};
 use crate::report::{Coverage, LocalCoverage, Report, Stopped, Verdict};
 use crate::world::World;
 
@@ -295,7 +295,7 @@ impl<'r> Run<'r> {
     }
 
     fn invariants(&self) -> impl Iterator<Item = &'r Property> + use<'r> {
-        self.model.properties().iter().filter(|property| property.moment() == Moment::Always)
+        self.model.properties().iter().filter(|property| property.when() == When::Always)
     }
 
     /// Figure 9, `findBugs`.

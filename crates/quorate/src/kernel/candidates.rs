@@ -15,7 +15,7 @@ use super::options::Mutant;
 use super::process::INITIAL;
 use crate::base::Value;
 use crate::model::Model;
-use crate::property::{Moment, Property};
+use crate::property::{Property, When};
 
 /// What tells local states apart when they are combined.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
@@ -68,7 +68,7 @@ impl Closure<'_> {
                 candidates.all.push(Candidate { targets });
             }
         }
-        for property in model.properties().iter().filter(|property| property.moment() == Moment::Always) {
+        for property in model.properties().iter().filter(|property| property.when() == When::Always) {
             self.violating(property, classes, &mut candidates);
         }
         candidates

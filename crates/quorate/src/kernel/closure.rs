@@ -26,7 +26,7 @@ use super::StepSeen;
 use super::mail::MessageId;
 use super::options::{Mutant, Tuning};
 use super::process::LocalId;
-use crate::base::Interner;
+use crate::base::Numbering;
 use crate::base::ProcessId;
 use crate::base::in_parallel_mut;
 use crate::model::{Envelope, Model};
@@ -270,7 +270,7 @@ impl<'m> Closure<'m> {
 
     /// The steps of all processes, with the messages numbered in common.
     pub(crate) fn flattened(&self) -> Flattened {
-        let mut numbers: Interner<(ProcessId, Envelope)> = Interner::default();
+        let mut numbers: Numbering<(ProcessId, Envelope)> = Numbering::default();
         let mut steps = Vec::new();
         for process in &self.processes {
             let mut number = |message: &MessageId| {

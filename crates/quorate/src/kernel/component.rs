@@ -15,7 +15,7 @@ use super::Tools;
 use super::local::Live;
 use super::mail::{NOTHING, SendsId};
 use super::process::{ConfigurationId, ProcessGraph, Start};
-use crate::base::Interner;
+use crate::base::Numbering;
 use crate::base::{ProcessId, Value};
 use crate::world::Channel;
 
@@ -35,7 +35,7 @@ pub(super) struct Component {
 
 #[derive(Default)]
 struct Beliefs {
-    sets: Interner<Arc<[ConfigurationId]>>,
+    sets: Numbering<Arc<[ConfigurationId]>>,
     steps: HashMap<ConfigurationId, Arc<Leads>>,
     /// There were too many beliefs or members: what is known since then means nothing.
     blown: bool,

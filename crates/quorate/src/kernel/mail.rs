@@ -4,10 +4,10 @@ use std::cmp::Ordering;
 use std::collections::{BTreeSet, HashMap};
 use std::sync::Arc;
 
-use crate::base::Interner;
+use crate::base::Numbering;
 use crate::base::ProcessId;
 use crate::model::{Envelope, Model, Sending};
-use crate::world::{Channel, CrashSends, Letter};
+use crate::world::{Channel, CrashSends, InboxItem};
 
 pub(super) type MessageId = u32;
 /// Some messages: sorted, or by receiver and in the order in which they are sent where channels keep it.
@@ -20,7 +20,7 @@ pub(super) struct Entry {
     pub(super) message: MessageId,
 }
 
-impl Letter for Entry {
+impl InboxItem for Entry {
     fn same(&self, other: &Self) -> bool {
         self.message == other.message
     }
@@ -86,16 +86,16 @@ pub(super) const NOTHING: SendsId = 0;
 /// Every message, and whatever steps sent together.
 pub(super) struct Mail {
     channel: Channel,
-    messages: Interner<(ProcessId, Envelope)>,
-    bags: Interner<Arc<[MessageId]>>,
+    messages: Numbering<(ProcessId, Envelope)>,
+    bags: Numbering<Arc<[MessageId]>>,
     splits: HashMap<(SendsId, Members), (SendsId, SendsId)>,
 }
 
 impl Mail {
     pub(super) fn new(channel: Channel) -> Self {
-        let mut bags = Interner::default();
+        let mut bags = Numbering::default();
         assert_eq!(bags.number(Arc::from([])), NOTHING, "the empty bag comes first");
-        Mail { channel, messages: Interner::default(), bags, splits: HashMap::new() }
+        Mail { channel, messages: Numbering::default(), bags, splits: HashMap::new() }
     }
 
     pub(super) fn envelope(&self, message: MessageId) -> &Envelope {

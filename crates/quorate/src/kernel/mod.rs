@@ -35,7 +35,7 @@ mod walks;
 use std::collections::{BTreeSet, HashMap, HashSet};
 use std::sync::Arc;
 
-use crate::base::Interner;
+use crate::base::Numbering;
 pub use candidates::Classes;
 pub(crate) use candidates::{Candidate, Candidates, Within};
 pub use closure::ClosureSize;
@@ -92,7 +92,7 @@ pub struct Seen {
 #[derive(Default)]
 struct SystemStates {
     numbers: HashMap<u32, u32>,
-    locals: Interner<Vec<u32>>,
+    locals: Numbering<Vec<u32>>,
 }
 
 impl SystemStates {

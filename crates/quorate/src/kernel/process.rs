@@ -20,10 +20,10 @@ use super::local::{Edge, Live, LocalGraph};
 use super::mail::{Entry, Mail, MessageId, SendsId};
 use super::quorums::quorums_among;
 use super::symmetry;
-use crate::base::Interner;
+use crate::base::Numbering;
 use crate::base::{ProcessId, Value};
 use crate::model::{Envelope, Model, Outcome, Panicked, Trigger};
-use crate::world::{Channel, CrashSends, Crashes, Inbox, Past, StepKind, World};
+use crate::world::{Channel, CrashSends, Crashes, FaultsSoFar, Inbox, StepKind, World};
 pub(super) use queries::Possibility;
 
 pub(super) type LocalId = u32;
@@ -65,7 +65,7 @@ pub(super) struct Offer {
 #[derive(Clone)]
 pub(super) struct Start {
     pub(super) local: Value,
-    pub(super) past: Past,
+    pub(super) past: FaultsSoFar,
     pub(super) inbox: Inbox<Entry>,
 }
 
@@ -73,7 +73,7 @@ impl Start {
     /// Where a process or a monitor of a model starts.
     pub(super) fn of(process: ProcessId, model: &Model, mail: &mut Mail) -> Self {
         let monitor = process.index().checked_sub(model.processes().len());
-        let (past, inbox) = (Past::default(), Inbox::default());
+        let (past, inbox) = (FaultsSoFar::default(), Inbox::default());
         match (model.start(), monitor) {
             (None, None) => Start { local: model.process(process).initial().clone(), past, inbox },
             (None, Some(at)) => Start { local: model.monitors()[at].initial().clone(), past, inbox },
@@ -84,7 +84,7 @@ impl Start {
                     mail.entry(message)
                 });
                 let at = process.index();
-                Start { local: start.locals[at].clone(), past: start.pasts[at], inbox }
+                Start { local: start.locals[at].clone(), past: start.faults_so_far[at], inbox }
             }
         }
     }
@@ -99,11 +99,11 @@ impl Start {
 pub(super) struct ProcessGraph {
     id: ProcessId,
     start: Start,
-    locals: Interner<Value>,
-    inboxes: Interner<Arc<Inbox<Entry>>>,
+    locals: Numbering<Value>,
+    inboxes: Numbering<Arc<Inbox<Entry>>>,
     /// Messages in all inboxes together.
     entries: usize,
-    configurations: Interner<(LocalId, Past, u32)>,
+    configurations: Numbering<(LocalId, FaultsSoFar, u32)>,
     outcomes: HashMap<Occasion, Option<Arc<[LocalStep]>>>,
     /// How many steps of each kind the configurations have whose steps were asked for.
     kinds: HashMap<StepKind, u64>,
@@ -146,10 +146,10 @@ impl ProcessGraph {
         let mut graph = ProcessGraph {
             id,
             start,
-            locals: Interner::default(),
-            inboxes: Interner::default(),
+            locals: Numbering::default(),
+            inboxes: Numbering::default(),
             entries: 0,
-            configurations: Interner::default(),
+            configurations: Numbering::default(),
             outcomes: HashMap::new(),
             kinds: HashMap::new(),
             counted: Vec::new(),
@@ -179,7 +179,7 @@ impl ProcessGraph {
     /// Starts anew from the initial configuration, leaving out what is not live. Local states, and what handlers
     /// have answered, stay known.
     pub(super) fn begin(&mut self, live: Option<Arc<Live>>, channel: Channel) {
-        (self.inboxes, self.configurations) = (Interner::default(), Interner::default());
+        (self.inboxes, self.configurations) = (Numbering::default(), Numbering::default());
         self.entries = 0;
         self.counted.clear();
         self.kinds.clear();
@@ -197,7 +197,7 @@ impl ProcessGraph {
     }
 
     /// What a configuration is made of.
-    pub(super) fn parts(&self, configuration: ConfigurationId) -> (LocalId, Past, Arc<Inbox<Entry>>) {
+    pub(super) fn parts(&self, configuration: ConfigurationId) -> (LocalId, FaultsSoFar, Arc<Inbox<Entry>>) {
         let (local, past, inbox) = *self.configurations.value(configuration);
         (local, past, Arc::clone(self.inboxes.value(inbox)))
     }
@@ -206,7 +206,7 @@ impl ProcessGraph {
     pub(super) fn insert(
         &mut self,
         local: Value,
-        past: Past,
+        past: FaultsSoFar,
         inbox: Inbox<Entry>,
         channel: Channel,
     ) -> ConfigurationId {
@@ -291,7 +291,7 @@ impl ProcessGraph {
     fn configuration(
         &mut self,
         local: LocalId,
-        past: Past,
+        past: FaultsSoFar,
         mut inbox: Inbox<Entry>,
         channel: Channel,
     ) -> ConfigurationId {
@@ -348,7 +348,7 @@ impl ProcessGraph {
     fn transitions(
         &mut self,
         from: LocalId,
-        past: Past,
+        past: FaultsSoFar,
         inbox: &Inbox<Entry>,
         tools: &mut Tools<'_, '_>,
         steps: &mut Vec<ConfigurationStep>,
@@ -403,7 +403,7 @@ impl ProcessGraph {
         &mut self,
         from: LocalId,
         local: LocalId,
-        past: Past,
+        past: FaultsSoFar,
         inbox: &Inbox<Entry>,
         sends: SendsId,
         step: &ConfigurationStep,
@@ -414,8 +414,8 @@ impl ProcessGraph {
             return;
         }
         let mut endings = vec![(StepKind::Transition, past, sends)];
-        if tools.model.exposure(self.id).crashes {
-            let crashed = Past { crashed: true, ..past };
+        if tools.model.fault_limits_of(self.id).crashes {
+            let crashed = FaultsSoFar { crashed: true, ..past };
             let kept = tools.mail.kept_in_a_crash(sends, crash_sends(tools.model), tools.model);
             endings.extend(kept.into_iter().map(|sends| (StepKind::Crash, crashed, sends)));
         }
@@ -449,7 +449,7 @@ impl ProcessGraph {
     fn happenings(
         &mut self,
         local: LocalId,
-        past: Past,
+        past: FaultsSoFar,
         inbox: &Inbox<Entry>,
         tools: &mut Tools<'_, '_>,
         steps: &mut Vec<ConfigurationStep>,
@@ -486,7 +486,7 @@ impl ProcessGraph {
                 steps.push(step(kind, vec![offer], Some((next, super::NOTHING))));
             }
         }
-        if past.restarts < model.exposure(self.id).restarts {
+        if past.restarts < model.fault_limits_of(self.id).restarts {
             match model.restarted(self.id, self.locals.value(local)) {
                 Ok(state) if state == *self.locals.value(local) => {}
                 Ok(state) => {

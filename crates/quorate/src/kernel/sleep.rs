@@ -22,7 +22,7 @@
 
 use super::mail::Members;
 use super::options::Sleep;
-use crate::base::Interner;
+use crate::base::Numbering;
 use crate::base::ProcessId;
 
 /// Which processes sleep in a state, by the step that found it.
@@ -34,12 +34,12 @@ pub(crate) const AWAKE: RuleId = 0;
 /// The sets of sleeping processes.
 pub(super) struct Rules {
     sleep: Sleep,
-    asleep: Interner<Members>,
+    asleep: Numbering<Members>,
 }
 
 impl Rules {
     pub(super) fn new(sleep: Sleep) -> Self {
-        let mut asleep = Interner::default();
+        let mut asleep = Numbering::default();
         asleep.number(Members::NOBODY);
         Rules { sleep, asleep }
     }

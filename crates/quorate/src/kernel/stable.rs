@@ -9,7 +9,7 @@ use std::collections::BTreeSet;
 use super::component::Component;
 use crate::base::Value;
 use crate::model::Model;
-use crate::property::{Moment, Property};
+use crate::property::{Property, When};
 
 /// More combinations of views than this are not tried: the property is taken for one that may hold again.
 const COMBINATIONS_MAX: usize = 200_000;
@@ -22,7 +22,7 @@ struct Shown {
 
 /// Is every property that must always hold one of a single process, or broken for ever once it is broken?
 pub(super) fn all_stable(model: &Model, components: &[Component]) -> bool {
-    let always = model.properties().iter().filter(|property| property.moment() == Moment::Always);
+    let always = model.properties().iter().filter(|property| property.when() == When::Always);
     always.into_iter().all(|property| {
         let shown: Vec<Shown> = components[..model.processes().len()]
             .iter()

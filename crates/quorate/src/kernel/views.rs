@@ -10,10 +10,10 @@ use std::collections::{BTreeSet, HashMap};
 use super::Tools;
 use super::component::Component;
 use super::process::{ConfigurationId, LocalId, ProcessGraph};
-use crate::base::{Interner, PairMap};
+use crate::base::{Numbering, PairMap};
 use crate::base::{ProcessId, Value};
 use crate::model::Model;
-use crate::property::{Moment, Property};
+use crate::property::{Property, When};
 
 pub(super) type ViewId = u32;
 
@@ -52,9 +52,9 @@ impl Judgement {
 }
 
 pub(super) struct Views {
-    observed: Interner<Vec<Option<Value>>>,
-    beliefs: Interner<Sight>,
-    pairs: Interner<(ViewId, ViewId)>,
+    observed: Numbering<Vec<Option<Value>>>,
+    beliefs: Numbering<Sight>,
+    pairs: Numbering<(ViewId, ViewId)>,
     judgements: PairMap,
     /// For each process, the views of its states.
     of_states: Vec<HashMap<u32, ViewId>>,
@@ -76,13 +76,13 @@ const PAIR: ViewId = 1 << 31;
 
 impl Views {
     pub(super) fn new(model: &Model, believing: bool) -> Self {
-        let mut observed = Interner::default();
+        let mut observed = Numbering::default();
         observed.number(vec![None; model.properties().len() + 1]);
         let of_states = vec![HashMap::new(); model.processes().len() + model.monitors().len()];
         Views {
             observed,
-            beliefs: Interner::default(),
-            pairs: Interner::default(),
+            beliefs: Numbering::default(),
+            pairs: Numbering::default(),
             judgements: PairMap::default(),
             of_states,
             believing,
@@ -193,11 +193,11 @@ impl Views {
         let ends = sights.iter().all(|sight| !sight.still.is_empty());
         let mut judgement = Judgement::FINE;
         for (at, property) in model.properties().iter().enumerate() {
-            judgement.0 |= match property.moment() {
-                Moment::Always if self.may_break(at, property, &sights, |sight| &sight.all) => {
+            judgement.0 |= match property.when() {
+                When::Always if self.may_break(at, property, &sights, |sight| &sight.all) => {
                     Judgement::ALWAYS
                 }
-                Moment::AtEnd if ends && self.may_break(at, property, &sights, |sight| &sight.still) => {
+                When::AtEnd if ends && self.may_break(at, property, &sights, |sight| &sight.still) => {
                     // Where states are beliefs, their members without steps are an end as they are.
                     if self.believing { Judgement::ALWAYS } else { Judgement::AT_END }
                 }
@@ -253,7 +253,7 @@ impl Views {
         let graphs: Vec<&ProcessGraph> = components.iter().map(|component| &component.graph).collect();
         let local = |at: usize, member: ConfigurationId| graphs[at].local_value(graphs[at].local(member));
         for property in model.properties() {
-            let members = if property.moment() == Moment::AtEnd { &still } else { &all };
+            let members = if property.when() == When::AtEnd { &still } else { &all };
             // One member for each thing that the property may see.
             let mut seen: Vec<Vec<(Option<Value>, ConfigurationId)>> = Vec::new();
             for (at, members) in members.iter().enumerate() {

@@ -2,8 +2,8 @@
 
 use super::Model;
 use crate::base::ProcessId;
-use crate::property::Moment;
-use crate::world::{BUDGET_MAX, Channel, Crashes, Exposure, World, WorldError};
+use crate::property::When;
+use crate::world::{BUDGET_MAX, Channel, Crashes, FaultLimits, World, WorldError};
 
 impl World {
     /// Does not covering crashes as steps miss what a crash can do? Says why, and what to do instead.
@@ -23,9 +23,9 @@ impl World {
     }
 
     /// What may happen to each process of a model; an error if this world makes no sense for it.
-    pub(crate) fn exposures(&self, model: &Model) -> Result<Vec<Exposure>, WorldError> {
+    pub(crate) fn fault_limits(&self, model: &Model) -> Result<Vec<FaultLimits>, WorldError> {
         self.validate(model)?;
-        let mut exposures = vec![Exposure::default(); model.processes().len()];
+        let mut fault_limits = vec![FaultLimits::default(); model.processes().len()];
         if let Crashes::Explicit { prone, .. } = &self.crashes {
             for (role, count) in prone {
                 let members = role_members(model, role)?;
@@ -36,15 +36,15 @@ impl World {
                         members.len()
                     )));
                 }
-                members[..*count].iter().for_each(|process| exposures[process.index()].crashes = true);
+                members[..*count].iter().for_each(|process| fault_limits[process.index()].crashes = true);
             }
         }
         for (role, times) in &self.restarts {
             for process in role_members(model, role)? {
-                exposures[process.index()].restarts = u8::try_from(*times).unwrap_or(u8::MAX);
+                fault_limits[process.index()].restarts = u8::try_from(*times).unwrap_or(u8::MAX);
             }
         }
-        Ok(exposures)
+        Ok(fault_limits)
     }
 
     fn validate(&self, model: &Model) -> Result<(), WorldError> {
@@ -84,7 +84,7 @@ impl World {
 
 /// A property that looks at the end of runs.
 pub(crate) fn at_end(model: &Model) -> Option<&str> {
-    let property = model.properties().iter().find(|property| property.moment() == Moment::AtEnd);
+    let property = model.properties().iter().find(|property| property.when() == When::AtEnd);
     property.map(crate::property::Property::name)
 }
 

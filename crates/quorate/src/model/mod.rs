@@ -16,14 +16,14 @@ use std::sync::Arc;
 pub(crate) use in_world::at_end;
 pub use run::{Consumed, Origin, Schedule, ScheduledStep, Sent, Taken, Trace, TraceStep};
 pub(crate) use script::{MISFIT, Script};
-pub(crate) use snapshot::{Sealed, Snapshot};
+pub(crate) use snapshot::{Snapshot, TracedMessage};
 pub use symmetry::{Difference, RenameFn, Symmetry, SymmetryError};
 pub(crate) use symmetry::{History, Renames};
 
 pub use crate::base::{Content, PROCESSES_MAX, Value};
 use crate::base::{ProcessId, catching};
 use crate::property::{Automaton, Property};
-use crate::world::{Exposure, World, WorldError};
+use crate::world::{FaultLimits, World, WorldError};
 
 /// A message in an inbox: who sent it and what it says.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
@@ -225,7 +225,7 @@ pub struct Model {
     /// For each process, the messages that can be forged at any time.
     pub(crate) forgeable: Vec<Vec<Envelope>>,
     pub(crate) world: World,
-    pub(crate) exposures: Vec<Exposure>,
+    pub(crate) fault_limits: Vec<FaultLimits>,
     pub(crate) symmetry: Symmetry,
     /// Where runs start, if that is not at the beginning.
     pub(crate) start: Option<Arc<Snapshot>>,
@@ -274,8 +274,8 @@ impl Model {
 
     /// The same system in another world.
     pub fn in_world(mut self, world: World) -> Result<Self, WorldError> {
-        self.exposures = world.exposures(&self)?;
-        self.symmetry.expose(&self.exposures);
+        self.fault_limits = world.fault_limits(&self)?;
+        self.symmetry.expose(&self.fault_limits);
         self.world = world;
         Ok(self)
     }
@@ -302,8 +302,8 @@ impl Model {
     }
 
     /// What may happen to a process.
-    pub fn exposure(&self, process: ProcessId) -> Exposure {
-        self.exposures[process.index()]
+    pub fn fault_limits_of(&self, process: ProcessId) -> FaultLimits {
+        self.fault_limits[process.index()]
     }
 
     /// The messages to a process that can be forged at any time, by an adversary that needs no state.

@@ -2,16 +2,16 @@
 
 use super::{Envelope, Origin, Trace, TraceStep};
 use crate::base::{ProcessId, Value};
-use crate::world::{Inbox, Letter, Past};
+use crate::world::{FaultsSoFar, Inbox, InboxItem};
 
 /// A message in an inbox, with where it was sent.
 #[derive(Clone, Debug)]
-pub(crate) struct Sealed {
+pub(crate) struct TracedMessage {
     pub(crate) origin: Origin,
     pub(crate) envelope: Envelope,
 }
 
-impl Letter for Sealed {
+impl InboxItem for TracedMessage {
     fn same(&self, other: &Self) -> bool {
         self.envelope == other.envelope
     }
@@ -25,9 +25,9 @@ impl Letter for Sealed {
 #[derive(Clone, Debug)]
 pub(crate) struct Snapshot {
     pub(crate) locals: Vec<Value>,
-    pub(crate) pasts: Vec<Past>,
+    pub(crate) faults_so_far: Vec<FaultsSoFar>,
     pub(crate) monitors: Vec<Value>,
-    pub(crate) inboxes: Vec<Inbox<Sealed>>,
+    pub(crate) inboxes: Vec<Inbox<TracedMessage>>,
     pub(crate) trace: Trace,
 }
 
@@ -45,7 +45,7 @@ impl Snapshot {
     /// What waits for a process, with each message as a search keeps it.
     pub(crate) fn inbox<T>(&self, process: ProcessId, mut of: impl FnMut(&Envelope) -> T) -> Inbox<T> {
         let Inbox { travelling, waiting } = &self.inboxes[process.index()];
-        let mut all = |letters: &[Sealed]| letters.iter().map(|letter| of(&letter.envelope)).collect();
+        let mut all = |letters: &[TracedMessage]| letters.iter().map(|letter| of(&letter.envelope)).collect();
         Inbox { travelling: all(travelling), waiting: all(waiting) }
     }
 }

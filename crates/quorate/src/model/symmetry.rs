@@ -4,7 +4,7 @@ use std::fmt;
 
 use super::{Envelope, Model, Outcome, QuorumSystem, Sending, Trigger};
 use crate::base::{ProcessId, Rename, Renaming, Value};
-use crate::world::Exposure;
+use crate::world::FaultLimits;
 
 /// How to rename values of one type; `None` for a value of another type.
 pub type RenameFn = fn(&Value, &Renaming) -> Option<Value>;
@@ -105,13 +105,13 @@ impl Symmetry {
     }
 
     /// Only processes to which the same may happen are interchangeable.
-    pub(crate) fn expose(&mut self, exposures: &[Exposure]) {
+    pub(crate) fn expose(&mut self, fault_limits: &[FaultLimits]) {
         self.groups.clear();
         for members in &self.roles {
             let mut groups: Vec<Vec<ProcessId>> = Vec::new();
             for &member in members {
-                let exposure = |process: ProcessId| exposures[process.index()];
-                match groups.iter_mut().find(|group| exposure(group[0]) == exposure(member)) {
+                let limits = |process: ProcessId| fault_limits[process.index()];
+                match groups.iter_mut().find(|group| limits(group[0]) == limits(member)) {
                     Some(group) => group.push(member),
                     None => groups.push(vec![member]),
                 }

@@ -13,7 +13,7 @@ use serde::{Deserialize, Serialize};
 use super::arguments::{named, number};
 use super::failure::Failure;
 use crate::model::Model;
-use crate::property::Moment;
+use crate::property::When;
 use crate::report::Report;
 use crate::world::{BUDGET_MAX, Channel, CrashSends, Crashes, Delivery, StepKind, World};
 
@@ -209,7 +209,7 @@ fn losses(model: &Model) -> (Treatment, String) {
     }
     let instead = match world.channel {
         Channel::Bag | Channel::Set | Channel::Duplicating => {
-            let at_end = model.properties().iter().find(|property| property.moment() == Moment::AtEnd);
+            let at_end = model.properties().iter().find(|property| property.when() == When::AtEnd);
             let Some(property) = at_end else {
                 let note = "a lost message is one that is never consumed";
                 return (Treatment::Implicit, note.to_string());

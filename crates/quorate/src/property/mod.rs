@@ -53,7 +53,7 @@ struct ObservationPanicked(String);
 
 /// When a property must hold.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Moment {
+pub enum When {
     /// In every reachable state.
     Always,
     /// In every reachable state in which no process can take a step.
@@ -66,7 +66,7 @@ type HoldsFn = dyn Fn(&[&Value]) -> bool + Send + Sync;
 #[derive(Clone)]
 pub struct Property {
     name: String,
-    moment: Moment,
+    when: When,
     observes: Vec<(TypeId, Arc<ObserveFn>)>,
     holds: Arc<HoldsFn>,
     /// How many processes may satisfy a local predicate at once, if that is all it says.
@@ -77,13 +77,13 @@ impl Property {
     /// A property of the observations, given in the order of the processes.
     pub fn new<O: Content + Clone>(
         name: impl Into<String>,
-        moment: Moment,
+        when: When,
         observation: Observation<O>,
         holds: impl Fn(&[O]) -> bool + Send + Sync + 'static,
     ) -> Self {
         Property {
             name: name.into(),
-            moment,
+            when,
             observes: observation.parts,
             holds: Arc::new(move |observed| {
                 let typed: Option<Vec<O>> = observed.iter().map(|value| value.get().cloned()).collect();
@@ -128,7 +128,7 @@ impl Property {
     /// ```
     pub fn at_most(name: impl Into<String>, limit: usize, predicate: Observation<bool>) -> Self {
         let few = move |satisfied: &[bool]| satisfied.iter().filter(|one| **one).count() <= limit;
-        Property { limit: Some(limit), ..Property::new(name, Moment::Always, predicate, few) }
+        Property { limit: Some(limit), ..Property::new(name, When::Always, predicate, few) }
     }
 
     /// Never are these processes in these local states at once.
@@ -136,7 +136,7 @@ impl Property {
     pub fn never(together: Vec<(ProcessId, Value)>) -> Self {
         Property {
             name: "never together".to_string(),
-            moment: Moment::Always,
+            when: When::Always,
             observes: vec![(TypeId::of::<Value>(), Arc::new(|state: &Value| Some(state.clone())))],
             holds: Arc::new(move |observed| {
                 together.iter().any(|(process, state)| observed[process.index()] != state)
@@ -151,8 +151,8 @@ impl Property {
     }
 
     /// When it must hold.
-    pub fn moment(&self) -> Moment {
-        self.moment
+    pub fn when(&self) -> When {
+        self.when
     }
 
     /// How many processes may satisfy a local predicate at once, if that is all that the property says.
@@ -194,9 +194,6 @@ impl Property {
 
 impl fmt::Debug for Property {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Property")
-            .field("name", &self.name)
-            .field("moment", &self.moment)
-            .finish_non_exhaustive()
+        f.debug_struct("Property").field("name", &self.name).field("when", &self.when).finish_non_exhaustive()
     }
 }

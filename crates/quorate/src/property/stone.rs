@@ -11,7 +11,7 @@ use std::any::TypeId;
 use std::collections::HashSet;
 use std::sync::Arc;
 
-use super::{Moment, Property};
+use super::{Property, When};
 use crate::base::Value;
 
 /// What is observed of each process by all predicates and properties together.
@@ -57,7 +57,7 @@ impl Interest {
         let observe = move |state: &Value| Some(observing.observe(state));
         Property {
             name: "nothing new is interesting".to_string(),
-            moment: Moment::Always,
+            when: When::Always,
             observes: vec![(TypeId::of::<Value>(), Arc::new(observe))],
             holds: Arc::new(move |observed| {
                 let sight: Sight = observed.iter().map(|views| (*views).clone()).collect();

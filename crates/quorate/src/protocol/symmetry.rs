@@ -97,7 +97,7 @@ impl Declaration {
             }
             symmetry.roles.push(members);
         }
-        symmetry.expose(&model.exposures);
+        symmetry.expose(&model.fault_limits);
         Ok(symmetry)
     }
 }

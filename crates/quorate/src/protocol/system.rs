@@ -12,8 +12,8 @@ use crate::base::{Content, Value};
 use crate::base::{PROCESSES_MAX, ProcessId};
 use crate::model::{Envelope, Model, Process, QuorumSystem, RestartFn, RoleMembers, Transition, Trigger};
 use crate::model::{Symmetry, SymmetryError};
-use crate::property::{Automaton, Moment, Monitor, Observation, Property};
-use crate::world::{Exposure, World, WorldError};
+use crate::property::{Automaton, Monitor, Observation, Property, When};
+use crate::world::{FaultLimits, World, WorldError};
 
 type BuildTransitions = Box<dyn FnOnce(&RoleMembers) -> Result<Arc<[Transition]>, SystemError>>;
 
@@ -120,7 +120,7 @@ impl<M: Message> System<M> {
         observation: Observation<O>,
         holds: impl Fn(&[O]) -> bool + Send + Sync + 'static,
     ) -> Self {
-        self.property(Property::new(name, Moment::Always, observation, holds))
+        self.property(Property::new(name, When::Always, observation, holds))
     }
 
     /// What must hold in every state in which nothing can happen any more.
@@ -131,7 +131,7 @@ impl<M: Message> System<M> {
         observation: Observation<O>,
         holds: impl Fn(&[O]) -> bool + Send + Sync + 'static,
     ) -> Self {
-        self.property(Property::new(name, Moment::AtEnd, observation, holds))
+        self.property(Property::new(name, When::AtEnd, observation, holds))
     }
 
     /// Adds a property.
@@ -153,7 +153,7 @@ impl<M: Message> System<M> {
         interesting: impl Fn(&[O]) -> bool + Send + Sync + 'static,
     ) -> Self {
         self.name_property(name);
-        self.stepping_stones.push(Property::new(name, Moment::Always, observation, interesting));
+        self.stepping_stones.push(Property::new(name, When::Always, observation, interesting));
         self
     }
 
@@ -330,7 +330,7 @@ impl<M: Message> System<M> {
         }
         let mut model = Model {
             forgeable: forgeable(&self.forgeries, &roles, processes.len())?,
-            exposures: vec![Exposure::default(); processes.len()],
+            fault_limits: vec![FaultLimits::default(); processes.len()],
             processes,
             roles,
             properties: self.properties,

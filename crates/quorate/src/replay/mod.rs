@@ -16,10 +16,10 @@ pub use minimise::{follow_causes, minimise};
 use crate::base::{ProcessId, Value};
 use crate::model::{
     Consumed, Envelope, MISFIT, Model, Origin, Outcome, Panicked, QuorumSystem, Schedule, ScheduledStep,
-    Sealed, Sending, Sent, Snapshot, Taken, Trace, TraceStep, Trigger,
+    Sending, Sent, Snapshot, Taken, Trace, TraceStep, TracedMessage, Trigger,
 };
-use crate::property::Moment;
-use crate::world::{Channel, CrashSends, Crashes, Inbox, Past, StepKind};
+use crate::property::When;
+use crate::world::{Channel, CrashSends, Crashes, FaultsSoFar, Inbox, StepKind};
 
 impl Model {
     /// The same system, in the state after these steps, with the messages that are on their way then.
@@ -104,8 +104,8 @@ struct Attempt<'s> {
 pub struct Replay<'m> {
     model: &'m Model,
     locals: Vec<Value>,
-    pasts: Vec<Past>,
-    inboxes: Vec<Inbox<Sealed>>,
+    faults_so_far: Vec<FaultsSoFar>,
+    inboxes: Vec<Inbox<TracedMessage>>,
     monitors: Vec<Value>,
     trace: Trace,
 }
@@ -131,8 +131,8 @@ impl<'m> Replay<'m> {
     /// A run that has not begun; or that has come as far as the snapshot in which the model starts.
     pub fn new(model: &'m Model) -> Self {
         if let Some(start) = model.start() {
-            let Snapshot { locals, pasts, inboxes, monitors, trace } = start.clone();
-            return Replay { model, locals, pasts, inboxes, monitors, trace };
+            let Snapshot { locals, faults_so_far, inboxes, monitors, trace } = start.clone();
+            return Replay { model, locals, faults_so_far, inboxes, monitors, trace };
         }
         Replay::from_the_beginning(model)
     }
@@ -147,7 +147,7 @@ impl<'m> Replay<'m> {
         };
         Replay {
             model,
-            pasts: vec![Past::default(); locals.len()],
+            faults_so_far: vec![FaultsSoFar::default(); locals.len()],
             inboxes: vec![Inbox::default(); locals.len()],
             monitors: model.monitors().iter().map(|monitor| monitor.initial().clone()).collect(),
             locals,
@@ -167,13 +167,13 @@ impl<'m> Replay<'m> {
 
     /// The state now.
     pub(crate) fn into_snapshot(self) -> Snapshot {
-        let Replay { locals, pasts, inboxes, monitors, trace, .. } = self;
-        Snapshot { locals, pasts, monitors, inboxes, trace }
+        let Replay { locals, faults_so_far, inboxes, monitors, trace, .. } = self;
+        Snapshot { locals, faults_so_far, monitors, inboxes, trace }
     }
 
     /// The messages on their way now: to whom, from whom, and what they say, as `Debug` prints it.
     pub fn in_flight(&self) -> Vec<(ProcessId, ProcessId, String)> {
-        let of = |(at, inbox): (usize, &Inbox<Sealed>)| -> Vec<(ProcessId, ProcessId, String)> {
+        let of = |(at, inbox): (usize, &Inbox<TracedMessage>)| -> Vec<(ProcessId, ProcessId, String)> {
             let letters = inbox.travelling.iter().chain(&inbox.waiting).map(|letter| &letter.envelope);
             letters.map(|sent| (ProcessId::new(at), sent.from, format!("{:?}", sent.body))).collect()
         };
@@ -311,7 +311,7 @@ impl<'m> Replay<'m> {
     }
 
     /// The messages that a step of this kind can take.
-    fn letters(&self, process: ProcessId, kind: StepKind) -> &[Sealed] {
+    fn letters(&self, process: ProcessId, kind: StepKind) -> &[TracedMessage] {
         let inbox = &self.inboxes[process.index()];
         match kind {
             StepKind::Transition | StepKind::Crash => &inbox.waiting,
@@ -325,7 +325,7 @@ impl<'m> Replay<'m> {
         if self.trace.steps.last().is_some_and(|last| last.panic.is_some()) {
             return self.refuse("the run has already ended in a panic");
         }
-        if self.pasts[process.index()].crashed {
+        if self.faults_so_far[process.index()].crashed {
             return self.refuse(format!("{} has crashed", self.model.process(process).name()));
         }
         let letters = self.letters(process, kind);
@@ -422,13 +422,13 @@ impl<'m> Replay<'m> {
             let envelope = Envelope { from: process, body: body.clone() };
             step.sent.push(Sent { to: *to, message: format!("{body:?}") });
             if !self.model.forgeable(*to).contains(&envelope)
-                && !inboxes[to.index()].arrive(self.model.world(), Sealed { origin, envelope })
+                && !inboxes[to.index()].arrive(self.model.world(), TracedMessage { origin, envelope })
             {
                 return self.refuse(format!("'{name}' has to wait: there is no room for what it sends"));
             }
         }
         self.inboxes = inboxes;
-        self.pasts[process.index()].crashed = kind == StepKind::Crash;
+        self.faults_so_far[process.index()].crashed = kind == StepKind::Crash;
         for (monitor, state) in self.model.monitors().iter().zip(&mut self.monitors) {
             *state = monitor.after(state, process, &outcome.events);
         }
@@ -454,7 +454,7 @@ impl<'m> Replay<'m> {
         let first_few = (0..sends.len())
             .filter(missed)
             .all(|gap| (gap..sends.len()).all(|later| missed(&later) || sends[later].to != sends[gap].to));
-        self.model.exposure(process).crashes
+        self.model.fault_limits_of(process).crashes
             && match kept {
                 CrashSends::All => sent.len() == sends.len(),
                 CrashSends::Some => first_few || !self.model.world().channel.keeps_order(),
@@ -463,8 +463,8 @@ impl<'m> Replay<'m> {
     }
 
     fn restart(&mut self, process: ProcessId, step: &mut TraceStep) -> Result<(), ReplayError> {
-        let past = self.pasts[process.index()];
-        if past.restarts >= self.model.exposure(process).restarts {
+        let past = self.faults_so_far[process.index()];
+        if past.restarts >= self.model.fault_limits_of(process).restarts {
             return self.refuse(format!("{} cannot restart any more", self.model.process(process).name()));
         }
         match self.model.restarted(process, &self.locals[process.index()]) {
@@ -473,7 +473,7 @@ impl<'m> Replay<'m> {
                 return self.refuse(format!("{name} loses nothing in a restart, so it is no step"));
             }
             Ok(state) => {
-                self.pasts[process.index()] = past.with_restart();
+                self.faults_so_far[process.index()] = past.with_restart();
                 self.locals[process.index()] = state;
             }
             Err(Panicked { message, .. }) => step.panic = Some(message),
@@ -483,7 +483,7 @@ impl<'m> Replay<'m> {
 
     /// A message is delivered, lost or doubled.
     fn happen(&mut self, process: ProcessId, kind: StepKind, position: usize) -> Result<(), ReplayError> {
-        let (world, past) = (self.model.world(), self.pasts[process.index()]);
+        let (world, past) = (self.model.world(), self.faults_so_far[process.index()]);
         let (possible, after) = match kind {
             StepKind::Delivery => (world.delivery.in_steps(), past),
             StepKind::Loss => (usize::from(past.losses) < world.losses, past.with_loss()),
@@ -498,7 +498,7 @@ impl<'m> Replay<'m> {
             StepKind::Loss => inbox.lose(world, position),
             _ => inbox.double(world, position),
         }
-        self.pasts[process.index()] = after;
+        self.faults_so_far[process.index()] = after;
         Ok(())
     }
 
@@ -512,7 +512,7 @@ impl<'m> Replay<'m> {
         }
         let properties = self.model.properties().iter().find_map(|property| {
             let observed = property.check(&self.locals).err()?;
-            if property.moment() == Moment::AtEnd && !self.ended() {
+            if property.when() == When::AtEnd && !self.ended() {
                 return None;
             }
             let observed = observed.iter().map(|(process, value)| (*process, format!("{value:?}"))).collect();
@@ -527,7 +527,7 @@ impl<'m> Replay<'m> {
 
     /// Can nothing happen any more? Tries every transition with every set of messages of a fitting size.
     pub fn ended(&self) -> bool {
-        let alive = |process: &ProcessId| !self.pasts[process.index()].crashed;
+        let alive = |process: &ProcessId| !self.faults_so_far[process.index()].crashed;
         self.model.ids().filter(alive).all(|process| {
             let count = self.model.process(process).transitions().len();
             !self.world_may_step(process)
@@ -537,13 +537,13 @@ impl<'m> Replay<'m> {
 
     /// Can something happen to a process that is no transition?
     fn world_may_step(&self, process: ProcessId) -> bool {
-        let (world, past) = (self.model.world(), self.pasts[process.index()]);
+        let (world, past) = (self.model.world(), self.faults_so_far[process.index()]);
         let local = &self.locals[process.index()];
         let messages = world.delivery.in_steps()
             || usize::from(past.losses) < world.losses
             || usize::from(past.duplications) < world.duplications;
         messages && !self.inboxes[process.index()].way(world).is_empty()
-            || past.restarts < self.model.exposure(process).restarts
+            || past.restarts < self.model.fault_limits_of(process).restarts
                 && self.model.restarted(process, local).map_or(true, |state| state != *local)
     }
 
@@ -610,7 +610,7 @@ impl<'m> Replay<'m> {
                         let envelope = Envelope { from: process, body };
                         let origin = Origin { step: self.trace.steps.len(), send: 0 };
                         self.model.forgeable(to).contains(&envelope)
-                            || inboxes[to.index()].arrive(world, Sealed { origin, envelope })
+                            || inboxes[to.index()].arrive(world, TracedMessage { origin, envelope })
                     })
             })
         };

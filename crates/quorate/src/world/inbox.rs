@@ -4,7 +4,7 @@ use super::{Channel, Delivery, World};
 use crate::base::ProcessId;
 
 /// What an inbox must know of a message.
-pub(crate) trait Letter: Clone {
+pub(crate) trait InboxItem: Clone {
     /// Do both say the same, and come from the same sender?
     fn same(&self, other: &Self) -> bool;
     /// Who sent it.
@@ -26,7 +26,7 @@ impl<T> Default for Inbox<T> {
     }
 }
 
-impl<T: Letter> Inbox<T> {
+impl<T: InboxItem> Inbox<T> {
     /// A message is sent to the process. `false` if there is no room for it.
     #[must_use]
     pub(crate) fn arrive(&mut self, world: &World, letter: T) -> bool {
@@ -128,7 +128,7 @@ impl<T: Letter> Inbox<T> {
     }
 }
 
-impl<T: Letter + Ord> Inbox<T> {
+impl<T: InboxItem + Ord> Inbox<T> {
     /// Forgets all order but what the channel keeps, so that equal inboxes are equal values.
     pub(crate) fn normalise(&mut self, channel: Channel) {
         for letters in [&mut self.travelling, &mut self.waiting] {
@@ -137,7 +137,7 @@ impl<T: Letter + Ord> Inbox<T> {
                     letters.sort_unstable();
                 }
                 Channel::Fifo | Channel::LossyFifo | Channel::Overwriting(_) => {
-                    letters.sort_by_key(Letter::from);
+                    letters.sort_by_key(InboxItem::from);
                 }
                 Channel::Mailbox | Channel::LossyMailbox => {}
             }
@@ -145,7 +145,7 @@ impl<T: Letter + Ord> Inbox<T> {
     }
 }
 
-fn put<T: Letter>(letters: &mut Vec<T>, channel: Channel, letter: T) -> bool {
+fn put<T: InboxItem>(letters: &mut Vec<T>, channel: Channel, letter: T) -> bool {
     let of_sender = |letters: &[T]| letters.iter().filter(|other| other.from() == letter.from()).count();
     match channel {
         Channel::Set | Channel::Duplicating if letters.iter().any(|other| other.same(&letter)) => {
@@ -163,7 +163,7 @@ fn put<T: Letter>(letters: &mut Vec<T>, channel: Channel, letter: T) -> bool {
 }
 
 /// The first of each kind of equal messages.
-fn distinct<T: Letter>(letters: &[T]) -> Vec<usize> {
+fn distinct<T: InboxItem>(letters: &[T]) -> Vec<usize> {
     let first = |at: &usize| letters[..*at].iter().all(|earlier| !earlier.same(&letters[*at]));
     (0..letters.len()).filter(first).collect()
 }

@@ -13,7 +13,7 @@ mod inbox;
 
 use std::fmt;
 
-pub(crate) use inbox::{Inbox, Letter};
+pub(crate) use inbox::{Inbox, InboxItem};
 
 /// The messages on their way to a process: how they are kept, and which of them it may consume.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
@@ -195,7 +195,7 @@ pub const BUDGET_MAX: usize = 255;
 
 /// What may happen to one process.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
-pub struct Exposure {
+pub struct FaultLimits {
     /// It may crash.
     pub crashes: bool,
     /// It may restart so often.
@@ -204,7 +204,7 @@ pub struct Exposure {
 
 /// What a process has been through: a part of its configuration.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Default)]
-pub struct Past {
+pub struct FaultsSoFar {
     /// It has crashed.
     pub crashed: bool,
     /// It has restarted so often.
@@ -215,17 +215,17 @@ pub struct Past {
     pub duplications: u8,
 }
 
-impl Past {
+impl FaultsSoFar {
     pub(crate) fn with_restart(self) -> Self {
-        Past { restarts: self.restarts + 1, ..self }
+        FaultsSoFar { restarts: self.restarts + 1, ..self }
     }
 
     pub(crate) fn with_loss(self) -> Self {
-        Past { losses: self.losses.saturating_add(1), ..self }
+        FaultsSoFar { losses: self.losses.saturating_add(1), ..self }
     }
 
     pub(crate) fn with_duplication(self) -> Self {
-        Past { duplications: self.duplications.saturating_add(1), ..self }
+        FaultsSoFar { duplications: self.duplications.saturating_add(1), ..self }
     }
 }
 

@@ -397,7 +397,7 @@ impl<'m> Handlers<'m> {
 
     /// A restart of a process, if it may and it changes anything.
     fn restart(&mut self, process: ProcessId, local: LocalId, restarts: u8) -> Option<Step> {
-        if restarts >= self.model.exposure(process).restarts {
+        if restarts >= self.model.fault_limits_of(process).restarts {
             return None;
         }
         let done = match self.model.restarted(process, &self.locals[local as usize]) {

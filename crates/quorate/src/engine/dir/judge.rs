@@ -24,7 +24,7 @@ use super::meter::Meter;
 use super::{Broken, Cut, Halt};
 use crate::base::Value;
 use crate::engine::Mutant;
-use crate::property::{Moment, Property};
+use crate::property::{Property, When};
 use conjunction::Sight;
 
 /// What a property sees of the processes of a component; nothing of those that it does not look at.
@@ -80,7 +80,7 @@ impl<'p> Judge<'p> {
     ) -> Result<Judged, Halt> {
         for (at, property) in self.properties.iter().enumerate() {
             match property.limit() {
-                _ if property.moment() != Moment::Always => {}
+                _ if property.when() != When::Always => {}
                 Some(limit) => self.look_for_more_than(limit, global, skeleton, at, meter)?,
                 None => self.cut_everywhere(global, skeleton, at, meter)?,
             }
@@ -124,7 +124,7 @@ impl<'p> Judge<'p> {
             }
         }
         for (at, property) in self.properties.iter().enumerate() {
-            if property.moment() != Moment::AtEnd {
+            if property.when() != When::AtEnd {
                 continue;
             }
             let seen = nodes.iter().zip(&quiescent);

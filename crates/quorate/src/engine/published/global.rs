@@ -14,7 +14,7 @@ use super::events::{Messages, start};
 use super::{MessageId, refused};
 use crate::base::{ProcessId, Value};
 use crate::model::{Envelope, Model, Outcome, Schedule, ScheduledStep, Taken};
-use crate::property::{Moment, Property};
+use crate::property::{Property, When};
 use crate::report::{Coverage, Report, Seen, Stopped, Verdict};
 use crate::world::StepKind;
 
@@ -165,11 +165,11 @@ impl Space for Contents<'_> {
                 None => panics = true,
             }
         }
-        let broken = |moment: Moment| {
-            let due = |property: &&Property| property.moment() == moment;
+        let broken = |when: When| {
+            let due = |property: &&Property| property.when() == when;
             self.model.properties().iter().filter(due).any(|property| property.check(&state.locals).is_err())
         };
-        Expanded { steps, broken: broken(Moment::Always), broken_at_end: broken(Moment::AtEnd), panics }
+        Expanded { steps, broken: broken(When::Always), broken_at_end: broken(When::AtEnd), panics }
     }
 
     fn bytes_of(&self, state: &Global) -> usize {

@@ -8,7 +8,7 @@ use std::sync::Arc;
 use super::super::options::Tuning;
 use super::supply::{Supplies, Supply};
 use super::{GaveUp, Level};
-use crate::base::Interner;
+use crate::base::Numbering;
 use crate::base::{ProcessId, Value};
 use crate::kernel::mail::{Mail, MessageId, SendsId};
 use crate::kernel::process::{INITIAL, LocalId, LocalStep, Possibility, ProcessGraph, Start};
@@ -69,7 +69,7 @@ pub(in crate::kernel) struct ProcessClosure {
     pub(super) mail: Mail,
     pub(super) purity: Purity,
     pub(super) level: Level,
-    nodes: Interner<Node>,
+    nodes: Numbering<Node>,
     pub(in crate::kernel) edges: Vec<Edge>,
     known: HashSet<Edge>,
     /// Every message that was ever sent to the process, in the order of discovery.
@@ -97,7 +97,7 @@ impl ProcessClosure {
             mail,
             purity: Purity::new(model),
             level: Level::Loose,
-            nodes: Interner::default(),
+            nodes: Numbering::default(),
             edges: Vec::new(),
             known: HashSet::new(),
             messages: Vec::new(),
@@ -112,7 +112,7 @@ impl ProcessClosure {
     /// Starts anew. What handlers have answered stays known.
     pub(super) fn begin(&mut self, level: Level) {
         self.level = level;
-        self.nodes = Interner::default();
+        self.nodes = Numbering::default();
         self.edges.clear();
         self.known.clear();
         self.messages = self.graph.start().messages().collect::<BTreeSet<MessageId>>().into_iter().collect();
@@ -261,7 +261,7 @@ impl ProcessClosure {
             }
         }
         let restarted = std::mem::replace(&mut self.progress[place].restarted, true);
-        if !restarted && restarts < model.exposure(id).restarts {
+        if !restarted && restarts < model.fault_limits_of(id).restarts {
             let state = model.restarted(id, self.graph.local_value(local)).ok();
             let local = state.map(|state| self.graph.number_local(state));
             let node = local.map(|local| Node { local, restarts: restarts + 1, consumed: spent });

@@ -9,7 +9,7 @@ use super::super::Tools;
 use super::super::mail::{Entry, MessageId};
 use super::{ConfigurationId, LocalId, LocalStep, Offer, ProcessGraph};
 use crate::model::Trigger;
-use crate::world::{Channel, Inbox, Letter, World};
+use crate::world::{Channel, Inbox, InboxItem, World};
 
 /// A transition of a local state on some messages, with everything that it can do.
 #[derive(Clone)]

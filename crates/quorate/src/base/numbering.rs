@@ -6,18 +6,18 @@ use std::hash::{BuildHasherDefault, Hash, Hasher};
 use super::value::fold;
 
 /// Gives each distinct value a number, from 0 in the order of discovery.
-pub(crate) struct Interner<T> {
+pub(crate) struct Numbering<T> {
     numbers: HashMap<T, u32, BuildHasherDefault<FoldHasher>>,
     values: Vec<T>,
 }
 
-impl<T> Default for Interner<T> {
+impl<T> Default for Numbering<T> {
     fn default() -> Self {
-        Interner { numbers: HashMap::default(), values: Vec::new() }
+        Numbering { numbers: HashMap::default(), values: Vec::new() }
     }
 }
 
-impl<T: Clone + Eq + Hash> Interner<T> {
+impl<T: Clone + Eq + Hash> Numbering<T> {
     pub(crate) fn number(&mut self, value: T) -> u32 {
         if let Some(&number) = self.numbers.get(&value) {
             return number;
