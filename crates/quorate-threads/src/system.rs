@@ -9,9 +9,7 @@ use std::sync::atomic::Ordering;
 use std::sync::{Arc, Mutex};
 
 use quorate::ProcessId;
-use quorate::engine::dir::{
-    Components, Embedded, Guide, Machine, MessageId, Operation, Places, Ran, compose,
-};
+use quorate::engine::dir::{Embedded, Guide, Machine, MessageId, Operation, Partition, Places, Ran, compose};
 use quorate::engine::{Search, Watch};
 use quorate::model::Value;
 use quorate::property::{Property, When, shown};
@@ -180,7 +178,7 @@ where
         let agents = self.components.iter().map(|_| Agents::default()).collect();
         let Threaded { components, invariants, in_order, links, .. } = self;
         let invariants = Invariants { list: Arc::new(invariants) };
-        let parts = Components::each(components.len());
+        let parts = Partition::each(components.len());
         let values = vec![Value::new(Shown::<O>(None))];
         Processes {
             mains: components,
@@ -223,7 +221,7 @@ pub struct Processes<M, O = ()> {
     in_order: bool,
     agents: Vec<Agents>,
     book: Arc<Book<M, O>>,
-    parts: Components,
+    parts: Partition,
     /// What was exposed so far, by number.
     values: Vec<Value>,
 }
@@ -324,7 +322,7 @@ where
     M: Clone + Eq + Hash + Debug + Send + 'static,
     O: Clone + Eq + Hash + Debug + Send + Sync + 'static,
 {
-    fn components(&self) -> &Components {
+    fn components(&self) -> &Partition {
         &self.parts
     }
 

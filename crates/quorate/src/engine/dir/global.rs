@@ -30,9 +30,10 @@ use super::local::{Locals, NodeId, Panic, Table, Wanted};
 use super::meter::{Done, Meter};
 use super::nested::{Frame, Outside};
 use super::runs::Label;
-use super::trace::Components;
+use super::trace::Partition;
 use crate::base::ProcessId;
-use crate::engine::{Mutant, Search};
+use crate::engine::Search;
+use crate::kernel::Mutant;
 
 /// Where a component is in a skeleton.
 pub(super) struct Standing {
@@ -92,7 +93,7 @@ pub(super) struct Global<E: Embedded> {
 
 impl<E: Embedded> Global<E> {
     /// A system whose messages of one sender to one receiver stay in order, or do not.
-    pub(super) fn new(checker: E, in_order: bool, search: &Search) -> Self {
+    pub(super) fn new(checker: E, in_order: bool, search: &Search, logbook: Option<Logbook>) -> Self {
         let mutant = search.tuning.mutant;
         Global {
             locals: Locals::new(checker, in_order, search),
@@ -106,7 +107,7 @@ impl<E: Embedded> Global<E> {
             frame: None,
             members: Vec::new(),
             outside: HashMap::new(),
-            logbook: search.logbook.clone(),
+            logbook,
             kept: (0, 0),
             kept_at: Instant::now(),
         }
@@ -416,7 +417,7 @@ impl<E: Embedded> Global<E> {
             // Of equal messages from outside it does not matter which.
             let mut known = HashSet::new();
             let from_outside =
-                |(sender, _): &InterfaceMessage| self.events.get(*sender).component == Components::OUTSIDE;
+                |(sender, _): &InterfaceMessage| self.events.get(*sender).component == Partition::OUTSIDE;
             offer.messages.retain(|(message, from)| !from_outside(from) || known.insert(*message));
         }
         self.locals.normalise(&mut offer.contents);

@@ -16,7 +16,7 @@ use std::sync::Arc;
 
 use self::single::Point;
 use super::checker::{Embedded, MessageId, Places, PointId};
-use super::trace::{Components, LocalStep};
+use super::trace::{LocalStep, Partition};
 use crate::base::{ProcessId, Value, fold};
 use crate::model::{Envelope, Model, Outcome, Panicked, QuorumSystem, Trigger};
 use crate::report::Stopped;
@@ -104,7 +104,7 @@ type Occasion = (ProcessId, LocalId, usize, Vec<MessageId>);
 /// The handlers of a model, asked once each.
 pub struct Handlers<'m> {
     model: &'m Model,
-    components: Components,
+    components: Partition,
     /// Are the components parts of another?
     is_inside: bool,
     messages: Vec<(ProcessId, Envelope)>,
@@ -133,7 +133,7 @@ pub struct Handlers<'m> {
 
 impl<'m> Handlers<'m> {
     /// A model, in components.
-    pub fn new(model: &'m Model, components: Components) -> Self {
+    pub fn new(model: &'m Model, components: Partition) -> Self {
         Handlers {
             model,
             components,
@@ -452,7 +452,7 @@ fn choose(
 }
 
 impl Embedded for Handlers<'_> {
-    fn components(&self) -> &Components {
+    fn components(&self) -> &Partition {
         &self.components
     }
 

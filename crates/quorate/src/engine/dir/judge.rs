@@ -23,7 +23,7 @@ use super::local::{NodeId, Table};
 use super::meter::Meter;
 use super::{Broken, Cut, Halt};
 use crate::base::Value;
-use crate::engine::Mutant;
+use crate::kernel::Mutant;
 use crate::property::{Property, When};
 use conjunction::Sight;
 

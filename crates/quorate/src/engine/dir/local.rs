@@ -30,7 +30,8 @@ use super::journal::{KeptPlace, hash128};
 use super::meter::{Done, Meter};
 use super::nested::Nested;
 use super::runs::Label;
-use crate::engine::{Mutant, Search};
+use crate::engine::Search;
+use crate::kernel::Mutant;
 
 pub(super) type LabelId = u32;
 pub(super) type NodeId = usize;

@@ -1,8 +1,8 @@
 //! Limits and progress: what was done so far, told to the watch now and then.
 
 use super::Halt;
-use crate::engine::{Search, Watch};
-use crate::report::{Coverage, Stopped};
+use crate::engine::Search;
+use crate::report::{Coverage, Stopped, Watch};
 
 /// How many small things are done before the watch is told.
 const TICKS: u32 = 32;
@@ -100,7 +100,7 @@ impl<'w> Meter<'w> {
             return Ok(());
         }
         let bytes = self.bytes_max.filter(|limit| self.coverage.bytes >= *limit).map(Stopped::Memory);
-        match self.watch.round(&self.coverage).or(bytes) {
+        match self.watch.progress(&self.coverage).or(bytes) {
             Some(stopped) => Err(Halt::Stopped(stopped)),
             None => Ok(()),
         }

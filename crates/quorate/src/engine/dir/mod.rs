@@ -27,7 +27,7 @@ pub use checker::{Embedded, MessageId, Move, Places, PointId};
 pub use handlers::{Act, Handlers};
 pub use journal::{Ledger, Logbook};
 pub use machine::{Guide, Machine, Operation, Ran};
-pub use trace::{Components, Happening, Instance, InterfaceEvent, LocalSkeleton, LocalStep, Part, Trace};
+pub use trace::{Happening, Instance, InterfaceEvent, LocalSkeleton, LocalStep, Part, Partition, Trace};
 
 use events::Skeleton;
 use global::{Global, Panicking};
@@ -35,15 +35,13 @@ use judge::Judge;
 use meter::Meter;
 use underway::Underway;
 
-use super::explore::violated;
-use super::{Order, Search, Watch};
+use super::{Engine, Refusal, Search};
 use crate::base::ProcessId;
 use crate::model::{Model, Schedule, ScheduledStep, Snapshot, Taken};
 use crate::property::Property;
-use crate::reduce::Reductions;
-use crate::replay::Replay;
+use crate::replay::{Length, Replay, confirm};
 pub use crate::report::Interfaces;
-use crate::report::{Coverage, Report, Stopped, Verdict};
+use crate::report::{Coverage, Details, Report, Stopped, Verdict, Watch};
 use crate::world::{Channel, Crashes, Delivery};
 
 /// Components at certain places, in a prefix of a skeleton.
@@ -65,64 +63,99 @@ enum Halt {
     Broken(Box<Broken>),
 }
 
-/// Why components of a model cannot be explored one by one.
-pub(super) fn refused(model: &Model) -> Option<String> {
-    let world = model.world();
-    let reason = if !matches!(world.channel, Channel::Bag | Channel::Fifo) {
-        format!("knows bag and fifo channels, not {}", world.channel)
-    } else if world.delivery != Delivery::AtOnce {
-        "delivers messages at once: --model m".to_string()
-    } else if world.crashes != Crashes::Implicit {
-        "takes crashes as silence: --crash implicit".to_string()
-    } else if world.losses > 0 || world.duplications > 0 {
-        "knows no budgets of lost or doubled messages".to_string()
-    } else if let Some(monitor) = model.monitors().first() {
-        format!("looks at states, not at histories: '{}' needs another engine", monitor.name())
-    } else if model.ids().any(|process| !model.forgeable(process).is_empty()) {
-        "knows no messages that can be forged at any time".to_string()
-    } else {
-        return None;
-    };
-    Some(format!("the engine dir {reason}"))
+/// Explores each component alone, and composes what they do.
+///
+/// ```
+/// use quorate::engine::{Components, Engine};
+///
+/// assert_eq!(Components::default().name(), "components");
+/// ```
+#[derive(Clone, Debug, Default)]
+#[non_exhaustive]
+pub struct Components {
+    /// Which processes make up which component; each is one by itself unless this is given.
+    pub partition: Option<Partition>,
+    /// Where what is learned is kept. What is there already need not be found again.
+    pub log: Option<Logbook>,
 }
 
-/// Explores a model component by component.
-///
-/// # Panics
-///
-/// If the model is in a world that this engine does not know: see [`Engine::refused`](super::Engine::refused).
-pub fn dir(model: &Model, search: &Search, watch: &mut dyn Watch) -> Report {
-    if let Some(reason) = refused(model) {
-        panic!("{reason}");
+impl Components {
+    /// As it is unless it is configured.
+    pub const DEFAULT: Components = Components { partition: None, log: None };
+
+    /// With these components.
+    #[must_use]
+    pub fn partition(self, partition: Partition) -> Self {
+        Components { partition: Some(partition), ..self }
     }
-    let components = search.components.clone().unwrap_or_else(|| Components::processes(model));
-    let in_order = model.world().channel == Channel::Fifo;
-    let way = model.start().map_or(&[][..], Snapshot::way);
-    let prefix = Replay::from_the_beginning(model).schedule(way);
-    let prefix = prefix.expect("a bug in quorate: the steps that led to a snapshot do not lead there");
-    if underway::too_large(&components, &prefix) {
-        let reason = "components of several processes start at the beginning only".to_string();
-        let verdict = Verdict::Unknown(Stopped::Unsuited(reason));
-        return super::simple_report(model, verdict, Coverage::default());
+
+    /// Keeps what is learned there.
+    #[must_use]
+    pub fn log(self, log: Logbook) -> Self {
+        Components { log: Some(log), ..self }
     }
-    let underway = Underway::after(Handlers::new(model, components), in_order, &prefix);
-    let (underway, Composed { found, interfaces, coverage }) =
-        compose(underway, in_order, model.properties(), search, watch);
-    let mut handlers = underway.checker;
-    handlers.conclude();
-    let verdict = match (handlers.unreliable(), found) {
-        (Some(stopped), _) | (None, Found::Stopped(stopped)) => Verdict::Unknown(stopped),
-        (None, Found::Nothing) => Verdict::Holds,
-        (None, Found::Broken { ways, .. }) => told(model, search, &handlers, &ways, None),
-        (None, Found::Panic { ways, step, .. }) => told(model, search, &handlers, &ways, step.as_ref()),
-    };
-    let coverage = Coverage {
-        local_steps: handlers.local_steps,
-        handler_calls: handlers.handler_calls,
-        bytes: coverage.bytes + handlers.bytes(),
-        ..coverage
-    };
-    Report { interfaces: Some(interfaces), ..super::simple_report(model, verdict, coverage) }
+}
+
+impl Engine for Components {
+    fn name(&self) -> &'static str {
+        "components"
+    }
+
+    fn purpose(&self) -> &'static str {
+        "each component alone, then composed: components that do much by themselves and deal little with each other"
+    }
+
+    fn refuses(&self, model: &Model, search: &Search) -> Option<Refusal> {
+        let world = model.world();
+        if search.depth_max.is_some() {
+            Some(Refusal::UsesNoDepth)
+        } else if !matches!(world.channel, Channel::Bag | Channel::Fifo) {
+            Some(Refusal::NeedsChannel { known: "bag and fifo", channel: world.channel })
+        } else if world.delivery != Delivery::AtOnce {
+            Some(Refusal::NeedsDelivery(Delivery::AtOnce))
+        } else if world.crashes != Crashes::Implicit {
+            Some(Refusal::NeedsImplicitCrashes)
+        } else if world.losses > 0 || world.duplications > 0 {
+            Some(Refusal::HasBudgets)
+        } else if let Some(monitor) = model.monitors().first() {
+            Some(Refusal::LooksAtHistories { monitor: monitor.name().to_string() })
+        } else if model.ids().any(|process| !model.forgeable(process).is_empty()) {
+            Some(Refusal::HasForgeries)
+        } else {
+            None
+        }
+    }
+
+    fn search(&self, model: &Model, search: &Search, watch: &mut dyn Watch) -> Report {
+        let partition = self.partition.clone().unwrap_or_else(|| Partition::processes(model));
+        let in_order = model.world().channel == Channel::Fifo;
+        let way = model.start().map_or(&[][..], Snapshot::way);
+        let prefix = Replay::from_the_beginning(model).schedule(way);
+        let prefix = prefix.expect("a bug in quorate: the steps that led to a snapshot do not lead there");
+        if underway::too_large(&partition, &prefix) {
+            let reason = "components of several processes start at the beginning only".to_string();
+            let verdict = Verdict::Unknown(Stopped::Unsuited(reason));
+            return Report::new(model, verdict, Coverage::default(), Details::Nothing);
+        }
+        let underway = Underway::after(Handlers::new(model, partition), in_order, &prefix);
+        let (underway, Composed { found, interfaces, coverage }) =
+            compose(underway, in_order, model.properties(), search, self.log.clone(), watch);
+        let mut handlers = underway.checker;
+        handlers.conclude();
+        let verdict = match (handlers.unreliable(), found) {
+            (Some(stopped), _) | (None, Found::Stopped(stopped)) => Verdict::Unknown(stopped),
+            (None, Found::Nothing) => Verdict::Holds,
+            (None, Found::Broken { ways, .. }) => told(model, &handlers, &ways, None),
+            (None, Found::Panic { ways, step, .. }) => told(model, &handlers, &ways, step.as_ref()),
+        };
+        let coverage = Coverage {
+            local_steps: handlers.local_steps,
+            handler_calls: handlers.handler_calls,
+            bytes: coverage.bytes + handlers.bytes(),
+            ..coverage
+        };
+        Report::new(model, verdict, coverage, Details::Components(interfaces))
+    }
 }
 
 /// What a way leads to that should not be.
@@ -170,9 +203,10 @@ pub fn compose<E: Embedded>(
     in_order: bool,
     properties: &[Property],
     search: &Search,
+    log: Option<Logbook>,
     watch: &mut dyn Watch,
 ) -> (E, Composed<E::Step>) {
-    let mut global = Global::new(checker, in_order, search);
+    let mut global = Global::new(checker, in_order, search, log);
     let mut meter = Meter::new(search, watch);
     let mut judge = Judge::new(properties, search.tuning.mutant);
     let explored = global.restore(&mut meter).and_then(|before| {
@@ -242,13 +276,7 @@ fn ways<E: Embedded>(
 }
 
 /// The verdict for components that have gone these ways, and a step that panics next.
-fn told(
-    model: &Model,
-    search: &Search,
-    handlers: &Handlers<'_>,
-    ways: &[Vec<Act>],
-    panicking: Option<&Act>,
-) -> Verdict {
+fn told(model: &Model, handlers: &Handlers<'_>, ways: &[Vec<Act>], panicking: Option<&Act>) -> Verdict {
     let mut sequences: Vec<Vec<LocalStep>> = vec![Vec::new(); model.processes().len()];
     for act in ways.iter().flatten() {
         let (process, step) = handlers.local_step(act);
@@ -260,8 +288,7 @@ fn told(
         scheduled(process, &step)
     }));
     // A run that is composed has steps that nobody asked for: it is made as short as one that was found depth-first.
-    let search = Search { order: Order::Depth, reductions: Reductions::default(), ..search.clone() };
-    violated(model, &search, schedule)
+    Verdict::Violated(Box::new(confirm(model, schedule, Length::MayShrink)))
 }
 
 /// A step of a process. Of equal messages the one that was sent first is consumed first, which is as good as any.

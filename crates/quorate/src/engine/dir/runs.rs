@@ -15,7 +15,7 @@
 
 use super::checker::MessageId;
 use super::machine::{Guide, Machine, Operation, Ran};
-use crate::engine::Mutant;
+use crate::kernel::Mutant;
 
 /// What others see of an operation.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]

@@ -44,25 +44,25 @@ impl Part {
 
 /// Which processes make up which component.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Components {
+pub struct Partition {
     members: Vec<Vec<ProcessId>>,
     of: Vec<usize>,
     /// What those are made of that are systems themselves.
-    inner: Vec<Option<Components>>,
+    inner: Vec<Option<Partition>>,
 }
 
-impl Components {
+impl Partition {
     /// The component of a process that is in none: outside of the system that these make up.
     pub const OUTSIDE: usize = usize::MAX;
 
     /// Every process by itself.
     pub fn processes(model: &Model) -> Self {
-        Components::each(model.ids().count())
+        Partition::each(model.ids().count())
     }
 
     /// So many processes, every one by itself.
     pub fn each(count: usize) -> Self {
-        Components {
+        Partition {
             members: (0..count).map(|id| vec![ProcessId::new(id)]).collect(),
             of: (0..count).collect(),
             inner: vec![None; count],
@@ -72,35 +72,35 @@ impl Components {
     /// These groups of processes; `None` unless every process is in exactly one of them.
     pub fn groups(model: &Model, groups: &[Vec<ProcessId>]) -> Option<Self> {
         let parts: Vec<Part> = groups.iter().cloned().map(Part::Processes).collect();
-        Components::parts(model, &parts)
+        Partition::parts(model, &parts)
     }
 
     /// These parts, of which some may be systems of parts; `None` unless every process is in exactly one of them.
     pub fn parts(model: &Model, parts: &[Part]) -> Option<Self> {
-        let components = Components::within(model.processes().len(), parts)?;
-        components.of.iter().all(|component| *component != Components::OUTSIDE).then_some(components)
+        let components = Partition::within(model.processes().len(), parts)?;
+        components.of.iter().all(|component| *component != Partition::OUTSIDE).then_some(components)
     }
 
     /// Parts of a system of so many processes.
     fn within(processes: usize, parts: &[Part]) -> Option<Self> {
-        let mut of = vec![Components::OUTSIDE; processes];
+        let mut of = vec![Partition::OUTSIDE; processes];
         let (mut members, mut inner) = (Vec::new(), Vec::new());
         for (component, part) in parts.iter().enumerate() {
             let mut group = part.processes();
             group.sort_unstable();
             for process in &group {
                 let place = of.get_mut(process.index())?;
-                if std::mem::replace(place, component) != Components::OUTSIDE {
+                if std::mem::replace(place, component) != Partition::OUTSIDE {
                     return None;
                 }
             }
             members.push(group);
             inner.push(match part.whole() {
-                Part::System(parts) => Some(Components::within(processes, parts)?),
+                Part::System(parts) => Some(Partition::within(processes, parts)?),
                 Part::Processes(_) => None,
             });
         }
-        Some(Components { members, of, inner })
+        Some(Partition { members, of, inner })
     }
 
     /// How many there are.
@@ -119,7 +119,7 @@ impl Components {
     }
 
     /// What a component is made of, if it is a system itself.
-    pub fn inside(&self, component: usize) -> Option<&Components> {
+    pub fn inside(&self, component: usize) -> Option<&Partition> {
         self.inner[component].as_ref()
     }
 }
@@ -362,7 +362,7 @@ impl Trace {
     }
 
     /// Is a step of a process part of the interface of its component?
-    pub fn is_interface(&self, components: &Components, process: ProcessId, at: usize) -> bool {
+    pub fn is_interface(&self, components: &Partition, process: ProcessId, at: usize) -> bool {
         let own = components.of(process);
         let step = &self.steps[process.index()][at];
         step.consumed.iter().any(|instance| components.of(instance.process) != own)
@@ -370,7 +370,7 @@ impl Trace {
     }
 
     /// What others see of a component.
-    pub fn skeleton(&self, components: &Components, component: usize) -> LocalSkeleton {
+    pub fn skeleton(&self, components: &Partition, component: usize) -> LocalSkeleton {
         let members = components.members(component);
         let place = |process: ProcessId| members.binary_search(&process).ok();
         let mut clocks: Vec<Vec<Vec<usize>>> = vec![Vec::new(); members.len()];
@@ -404,7 +404,7 @@ impl Trace {
 
     /// This trace with what a component does taken from another trace, in which others see the same of it; `None` if
     /// they do not.
-    pub fn substitute(&self, components: &Components, component: usize, other: &Trace) -> Option<Trace> {
+    pub fn substitute(&self, components: &Partition, component: usize, other: &Trace) -> Option<Trace> {
         if self.skeleton(components, component) != other.skeleton(components, component) {
             return None;
         }
@@ -444,7 +444,7 @@ impl Trace {
         Some(result)
     }
 
-    fn interface_steps(&self, components: &Components, process: ProcessId) -> Vec<usize> {
+    fn interface_steps(&self, components: &Partition, process: ProcessId) -> Vec<usize> {
         let steps = 0..self.steps[process.index()].len();
         steps.filter(|at| self.is_interface(components, process, *at)).collect()
     }
@@ -481,7 +481,7 @@ impl Trace {
 }
 
 /// Where a message of a component's interface is in another trace with the same interface.
-fn moved(from: &Trace, to: &Trace, components: &Components, instance: Instance) -> Option<Instance> {
+fn moved(from: &Trace, to: &Trace, components: &Partition, instance: Instance) -> Option<Instance> {
     let Instance { process, step, send } = instance;
     let ordinal = from.interface_steps(components, process).iter().position(|at| *at == step)?;
     let step_there = *to.interface_steps(components, process).get(ordinal)?;

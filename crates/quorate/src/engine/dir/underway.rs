@@ -14,7 +14,7 @@ use super::checker::{Embedded, MessageId, Move, Places, PointId};
 use super::handlers::{Act, Handlers};
 use super::journal::hash128;
 use super::machine::{Guide, Machine, Operation, Ran};
-use super::trace::{Components, LocalStep};
+use super::trace::{LocalStep, Partition};
 use crate::base::{ProcessId, Value};
 use crate::model::{Envelope, ScheduledStep};
 use crate::report::Stopped;
@@ -37,7 +37,7 @@ pub(super) struct Underway<'m> {
 }
 
 /// Can components of several processes not start after this prefix?
-pub(super) fn too_large(components: &Components, prefix: &[ScheduledStep]) -> bool {
+pub(super) fn too_large(components: &Partition, prefix: &[ScheduledStep]) -> bool {
     !prefix.is_empty() && (0..components.count()).any(|component| components.members(component).len() > 1)
 }
 
@@ -199,7 +199,7 @@ impl Machine for Underway<'_> {
 }
 
 impl Embedded for Underway<'_> {
-    fn components(&self) -> &Components {
+    fn components(&self) -> &Partition {
         self.checker.components()
     }
 

@@ -27,13 +27,13 @@ use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 use super::{Judge, causes_among, table_in};
-use crate::engine::Mutant;
 use crate::engine::dir::checker::{Embedded, MessageId};
 use crate::engine::dir::events::{EventId, Skeleton, What, for_each_closed_set};
 use crate::engine::dir::global::Global;
 use crate::engine::dir::local::NodeId;
 use crate::engine::dir::meter::Meter;
 use crate::engine::dir::{Broken, Cut, Halt};
+use crate::kernel::Mutant;
 use crate::property::Property;
 
 /// Up to so many conjunctions are searched one by one without a thought. If there are more, all cuts are gone through
