@@ -17,7 +17,7 @@ use std::sync::Arc;
 
 use super::{Count, Engine, Explore, Order, Refusal, Search};
 use crate::base::in_parallel;
-use crate::kernel::{Candidate, Candidates, Closure, CombineBy, Level, Tuning, Within};
+use crate::kernel::{Candidate, Candidates, Closure, CombineBy, Level, Within};
 use crate::model::Model;
 use crate::reduce::Reduction;
 use crate::report::{Coverage, Details, LocalDetails, Report, Stopped, Verdict, Watch};
@@ -96,16 +96,6 @@ impl Engine for Local {
         let verdict = run.check(watch);
         run.report(verdict)
     }
-}
-
-/// The local states of each process in the local closure, and how closely processes had to be followed; `None` if there
-/// is none: for tests, which compare it with what there is.
-#[doc(hidden)]
-pub fn closure_of(model: &Model, tuning: Tuning) -> Option<(Within, u8)> {
-    let mut closure = Closure::new(model, tuning, 1);
-    closure.close(None, &mut |_| false);
-    let precision = closure.levels().max().unwrap_or(Level::Loose) as u8;
-    closure.gave_up().is_none().then(|| (closure.everything(), precision))
 }
 
 /// The closure of a model, read when it is closed; why not if it is not there.
