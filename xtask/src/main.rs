@@ -19,6 +19,7 @@ cargo xtask COMMAND
                    components, tidy, format, clippy, bare, peers, tests, doctests, docs, bench.
                    With steps named, only those. Missing parts of the toolchain are installed.
   tidy             The style of the house as a test: only the `tidy` step, without building anything.
+      --graph        which modules of the library may use which, and the order of files inside some of them
   bench            The reference Paxos (3,3,1), unreduced, in Quorate, stateright, SPIN and rumur, in turns, and
                    reduced in Quorate and SPIN; prints the medians, the ratios, and which targets are
                    reached. SPIN and rumur are installed with apt-get where that is possible, and left out
@@ -42,6 +43,7 @@ fn main() -> ExitCode {
         }
         ["test", steps @ ..] => test::run(steps),
         ["tidy"] => test::run(&["tidy"]),
+        ["tidy", "--graph"] => tidy::show_graph(),
         ["bench", options @ ..] => bench::Options::parse(options).and_then(|options| bench::run(&options)),
         [unknown, ..] => {
             Err(Failure::Usage(format!("no command `{unknown}`; expected test, tidy, bench or help")))

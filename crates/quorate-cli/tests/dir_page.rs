@@ -1,11 +1,9 @@
 //! The page on components tells the truth: its commands print what it shows, and its lines of Rust are run here.
 
-mod page;
-mod program;
-
 use std::path::Path;
 
-use page::Page;
+use crate::page::Page;
+use crate::program;
 use quorate::ProcessId;
 use quorate::engine::Search;
 use quorate::engine::dir::Partition;

@@ -5,14 +5,12 @@
 //! follow from the schedule. Refusals are compared by their exit code. To accept a change, run the test with
 //! `QUORATE_GOLDEN=write` and read the difference.
 
-mod program;
-
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use program::run;
+use crate::program::run;
 use quorate::Protocol;
 use serde_json::{Value, json};
 

@@ -1,8 +1,6 @@
 //! The local graphs that `local` shows: their size, their forms, and that no reduction leaves out a step.
 
-mod program;
-
-use program::{run, scratch};
+use crate::program::{run, scratch};
 use quorate::engine::Search;
 use quorate::engine::local_graphs::{LocalGraphs, local_graphs};
 use quorate::reduce::Reductions;

@@ -4,10 +4,8 @@
 //! After a change that makes the run look different, `QUORATE_REWRITE=1 cargo test -p quorate-cli --test
 //! readme` draws the picture again and corrects what is shown.
 
-mod page;
-mod program;
-
-use page::{Page, rewriting, root};
+use crate::page::{Page, rewriting, root};
+use crate::program;
 use quorate::engine::{Search, explore};
 use quorate::render::svg;
 

@@ -1,9 +1,7 @@
 //! The tables of the papers: every row can be run, the verdicts are those of the papers, and what cannot be run or
 //! does not finish is said.
 
-mod program;
-
-use program::run;
+use crate::program::{self, run};
 use serde_json::Value;
 
 fn rows(words: &[&str]) -> Vec<Value> {

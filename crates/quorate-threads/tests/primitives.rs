@@ -1,12 +1,10 @@
 //! Each primitive by itself: how many runs a small program has, up to the order of independent operations, and what can
 //! come of them.
 
-mod support;
-
+use crate::support::{Everything, everything, spawn_all};
 use quorate_threads::sync::atomic::{AtomicBool, AtomicUsize, Ordering::SeqCst};
 use quorate_threads::sync::{Arc, Condvar, Mutex, RwLock, mpsc};
 use quorate_threads::{Net, Processes, Threaded, thread};
-use support::{Everything, everything, spawn_all};
 
 fn all(main: impl Fn(Net<u8, u64>) + Send + Sync + 'static) -> (Processes<u8, u64>, Everything) {
     let mut machine = Threaded::new().component("alone", main).machine();

@@ -1,14 +1,12 @@
 //! Runs that differ only in the order of independent operations are run once: as many as the simplest enumerator finds
 //! when it forgets that order.
 
-mod support;
-
 use std::collections::BTreeSet;
 
+use crate::support::{everything, spawn_all};
 use quorate_threads::sync::atomic::{AtomicUsize, Ordering::SeqCst};
 use quorate_threads::sync::{Arc, Mutex, RwLock, mpsc};
 use quorate_threads::{Net, Outcome, Threaded, thread};
-use support::{everything, spawn_all};
 
 type Program = Arc<dyn Fn(Net<u8, u64>) + Send + Sync>;
 

@@ -5,15 +5,13 @@
 //! follow from the formulas in their module headers or were counted by a search that only uses
 //! `Model::accepts` and `Model::run`.
 
-mod instance;
-
 use quorate::engine::{Search, explore};
 use quorate::model::Model;
 use quorate::replay::Replay;
 use quorate::report::Coverage;
 use quorate::{Protocol, Report};
 
-use instance::{model, protocol};
+use crate::instance::{model, protocol};
 
 type Given = &'static [(&'static str, &'static str)];
 

@@ -1,12 +1,10 @@
 //! Crashes as steps and crashes that need none reach the same system states (Saissi et al.; ALGORITHMS 1, test A2).
 
-mod instance;
-
 use quorate::engine::{Search, explore};
 use quorate::report::{Report, Verdict};
 use quorate::world::{CrashSends, Crashes, World};
 
-use instance::model;
+use crate::instance::model;
 
 fn check(protocol: &str, settings: &[(&str, &str)], world: World) -> Report {
     let model = model(protocol, settings, None).in_world(world).expect("a world that fits");

@@ -1,8 +1,6 @@
 //! The engine `dir` on the zoo: the figures of the DEMETER paper and of known counts of runs, every planted bug that
 //! it can look for, and what it refuses.
 
-mod instance;
-
 use std::time::{Duration, Instant};
 
 use quorate::engine::dir::{Interfaces, Partition, dir};
@@ -12,7 +10,7 @@ use quorate::report::{Coverage, Stopped, Verdict};
 use quorate::world::{Channel, World};
 use quorate::{ProcessId, Report};
 
-use instance::{model, protocol};
+use crate::instance::{model, protocol};
 
 type Given = &'static [(&'static str, &'static str)];
 

@@ -3,8 +3,6 @@
 //! The counts of one proposal of `paxos-node` follow from the formula in its header, and its runs are as long as the
 //! paper's. All others were seen by this search alone, and are here to be noticed when they change.
 
-mod instance;
-
 use quorate::Report;
 use quorate::engine::{Search, explore};
 use quorate::model::Model;
@@ -12,7 +10,7 @@ use quorate::reduce::Reductions;
 use quorate::replay::{Broken, Replay};
 use quorate::report::Violation;
 
-use instance::model;
+use crate::instance::model;
 
 fn unreduced(model: &Model) -> Report {
     explore(model, &Search::default(), &mut ())

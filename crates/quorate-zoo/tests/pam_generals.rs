@@ -4,15 +4,13 @@
 //! PAM are powers of the number of states of one ballot, as its header explains; all others were seen by this
 //! search alone, and are here to be noticed when they change.
 
-mod instance;
-
 use quorate::Report;
 use quorate::engine::{Search, explore};
 use quorate::model::Model;
 use quorate::replay::Replay;
 use quorate::world::{StepKind, World};
 
-use instance::model;
+use crate::instance::model;
 
 type Given<'a> = &'a [(&'a str, &'a str)];
 

@@ -1,8 +1,6 @@
 //! What the reductions leave of the reference Paxos, as in DESIGN 2 and ALGORITHMS 11, of regular storage, and of
 //! searches for planted bugs.
 
-mod instance;
-
 use quorate::engine::{Search, explore};
 use quorate::model::Model;
 use quorate::reduce::Reduction::{self, Beliefs, Inert, Stubborn, Symmetry};
@@ -10,7 +8,7 @@ use quorate::reduce::Reductions;
 use quorate::report::{Report, Verdict};
 use quorate::world::{CrashSends, Crashes, World};
 
-use instance::model;
+use crate::instance::model;
 
 type Settings<'a> = &'a [(&'a str, &'a str)];
 

@@ -1,14 +1,12 @@
 //! PAM's second bug, as the DEMETER paper found it: from stepping stones, where a search from the beginning ends at the
 //! same limit with nothing.
 
-mod instance;
-
 use quorate::engine::{self, Engine, Search, SteppingStones};
 use quorate::model::Model;
 use quorate::replay::Replay;
 use quorate::report::{Stages, Stopped, Verdict};
 
-use instance::{model, protocol};
+use crate::instance::{model, protocol};
 
 const IN_STAGES: SteppingStones = SteppingStones { per_stage: 10, stage_states: Some(400) };
 

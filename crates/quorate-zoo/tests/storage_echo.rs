@@ -2,12 +2,10 @@
 //! wrong properties, and every planted bug with single-message transitions (tests/counts.rs has them with
 //! quorum transitions).
 
-mod instance;
-
 use quorate::Report;
 use quorate::engine::{Search, explore};
 
-use instance::model;
+use crate::instance::model;
 
 type Given = Vec<(&'static str, &'static str)>;
 

@@ -1,8 +1,6 @@
 //! The simplest enumerator of runs: every choice at every moment, one run after the other; and what they are if the
 //! order of independent operations is forgotten.
 
-#![allow(dead_code, reason = "each test file uses a part of this")]
-
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use quorate::engine::dir::{Guide, Machine, MessageId, Operation, Ran};

@@ -4,7 +4,7 @@
 //! Invariant: every step taken was enabled by the definition in [`Model::accepts`], and every message
 //! consumed was in the inbox.
 //! Held by: every `Violated` of every test passes through here; mutated traces are refused
-//! (tests/replay.rs).
+//! (quorate-cli/tests/replay.rs).
 
 mod confirm;
 mod minimise;

@@ -7,7 +7,7 @@
 //!
 //! Invariant: `Inbox` is the definition of a channel, for the kernel and for replay; the naive checker of the
 //! tests has its own.
-//! Held by: testkit/tests/worlds.rs, crates/quorate/tests/worlds.rs.
+//! Held by: testkit/tests/worlds.rs, quorate-cli/tests/worlds.rs.
 
 mod inbox;
 
