@@ -3,7 +3,7 @@
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use quorate::engine::dir::{Components, Part, dir};
+use quorate::engine::components::{Components, Part, dir};
 use quorate::engine::{Mutant, Search, Tuning};
 use quorate::model::Model;
 use quorate::replay::Replay;

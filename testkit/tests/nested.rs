@@ -4,7 +4,7 @@
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
-use quorate::engine::dir::{Components, Ledger, Logbook, Part, dir};
+use quorate::engine::components::{Components, Ledger, Logbook, Part, dir};
 use quorate::engine::{Engine, Search, Watch};
 use quorate::model::Model;
 use quorate::replay::Replay;

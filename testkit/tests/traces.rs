@@ -5,7 +5,7 @@
 use std::collections::HashMap;
 
 use quorate::ProcessId;
-use quorate::engine::dir::{Components, Trace};
+use quorate::engine::components::{Components, Trace};
 use quorate::model::Model;
 use quorate::model::Schedule;
 use quorate::replay::replay;

@@ -16,7 +16,7 @@ use std::collections::HashMap;
 use std::panic::{AssertUnwindSafe, Location, catch_unwind, resume_unwind};
 use std::rc::Rc;
 
-use quorate::engine::dir::{Guide, MessageId, Operation, Ran};
+use quorate::engine::components::{Guide, MessageId, Operation, Ran};
 use scoped_tls_hkt::scoped_thread_local;
 use shuttle::scheduler::{Schedule, Scheduler, Task, TaskId};
 use shuttle::{Config, FailurePersistence, MaxSteps};

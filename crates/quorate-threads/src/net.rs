@@ -11,7 +11,7 @@ use std::hash::Hash;
 use std::sync::atomic::AtomicU64;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use quorate::engine::dir::MessageId;
+use quorate::engine::components::MessageId;
 
 use crate::conductor::reach;
 use crate::shared::Request;

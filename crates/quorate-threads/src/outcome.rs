@@ -10,7 +10,7 @@ use std::fmt::{self, Debug, Display};
 use std::hash::Hash;
 use std::sync::atomic::Ordering;
 
-use quorate::engine::dir::{Composed, Found, Interfaces, MessageId};
+use quorate::engine::components::{Composed, Found, Interfaces, MessageId};
 use quorate::property::Property;
 use quorate::report::Stopped;
 

@@ -9,7 +9,7 @@ use std::sync::atomic::Ordering;
 use std::sync::{Arc, Mutex};
 
 use quorate::ProcessId;
-use quorate::engine::dir::{
+use quorate::engine::components::{
     Components, Embedded, Guide, Machine, MessageId, Operation, Places, Ran, compose,
 };
 use quorate::engine::{Search, Watch};

@@ -2,7 +2,7 @@
 
 mod support;
 
-use quorate::engine::dir::{Guide, Machine, MessageId, Operation, Ran};
+use quorate::engine::components::{Guide, Machine, MessageId, Operation, Ran};
 use quorate_threads::sync::{Arc, Mutex, mpsc};
 use quorate_threads::{Act, Net, Processes, Step, Threaded, thread};
 use support::everything;

@@ -5,7 +5,7 @@ mod instance;
 
 use std::time::{Duration, Instant};
 
-use quorate::engine::dir::{Components, Interfaces, dir};
+use quorate::engine::components::{Components, Interfaces, dir};
 use quorate::engine::{Engine, Search, Watch, explore};
 use quorate::replay::Replay;
 use quorate::report::{Coverage, Stopped, Verdict};

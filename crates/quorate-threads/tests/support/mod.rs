@@ -5,7 +5,7 @@
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
-use quorate::engine::dir::{Guide, Machine, MessageId, Operation, Ran};
+use quorate::engine::components::{Guide, Machine, MessageId, Operation, Ran};
 use quorate_threads::sync::Arc;
 use quorate_threads::{Processes, Step, thread};
 

@@ -3,7 +3,7 @@
 //! Invariant: engines read no clock and print nothing. Limits and progress go through a [`Watch`].
 
 mod bounded;
-pub mod dir;
+pub mod components;
 mod explore;
 mod frontier;
 mod local;
@@ -23,7 +23,7 @@ pub use stones::{SteppingStones, Stone};
 
 use std::sync::Arc;
 
-use self::dir::{Components, Logbook};
+use self::components::{Components, Logbook};
 use crate::kernel::Within;
 pub use crate::kernel::{Classes, Mutant, Sleep, Tuning};
 use crate::model::Model;
@@ -82,7 +82,7 @@ impl Engine {
         match self {
             Engine::Explore | Engine::Local | Engine::BoundedDepth => None,
             Engine::PlainDepth | Engine::LmcGeneral | Engine::LmcOptimised => published::refused(model),
-            Engine::Dir => dir::refused(model),
+            Engine::Dir => components::refused(model),
         }
     }
 
@@ -105,7 +105,7 @@ pub fn search(model: &Model, search: &Search, watch: &mut dyn Watch) -> Report {
         Engine::PlainDepth => published::plain_depth(model, search, watch),
         Engine::LmcGeneral => published::lmc(model, search, Classes::States, watch),
         Engine::LmcOptimised => published::lmc(model, search, Classes::Observations, watch),
-        Engine::Dir => dir::dir(model, search, watch),
+        Engine::Dir => components::dir(model, search, watch),
     }
 }
 

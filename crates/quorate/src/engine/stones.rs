@@ -14,7 +14,7 @@
 use std::collections::HashSet;
 use std::sync::Arc;
 
-use super::dir::Interfaces;
+use super::components::Interfaces;
 use super::explore::violated;
 use super::{Mutant, Order, Search, Tuning, Watch};
 use crate::base::Value;

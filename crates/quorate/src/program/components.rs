@@ -8,7 +8,7 @@ use super::arguments::{NotANumber, named, number};
 use super::failure::Failure;
 use super::store;
 use crate::base::ProcessId;
-use crate::engine::dir::{Components, Part};
+use crate::engine::components::{Components, Part};
 use crate::model::Model;
 
 /// A role and some of its processes, by number: `fork=0-7`. All of them unless numbers are given.

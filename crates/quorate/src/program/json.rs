@@ -15,7 +15,7 @@ use super::stones;
 use super::text;
 use super::world::{self, WorldStory};
 use crate::base::{PROCESSES_MAX, ProcessId, Value};
-use crate::engine::dir::Interfaces;
+use crate::engine::components::Interfaces;
 use crate::engine::{ClosureSize, Order, Search, Visited};
 use crate::model::{Choice, Consumed, Model, Origin, Sent, Trace, TraceStep};
 use crate::protocol::{Argument, Arguments, Domain, Parameter, Protocol};

@@ -14,7 +14,7 @@ use redb::{Database, DatabaseError, ReadableDatabase, ReadableTable, StorageErro
 
 use super::failure::Failure;
 use super::world;
-use crate::engine::dir::{Ledger, Logbook};
+use crate::engine::components::{Ledger, Logbook};
 use crate::engine::{Engine, Search};
 use crate::model::{Model, Snapshot};
 use crate::protocol::{Arguments, Protocol};

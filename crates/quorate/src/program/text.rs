@@ -11,7 +11,7 @@ use super::reductions::{self, SwitchedOff};
 use super::units::{bytes, grouped, rate, ratio, time};
 use super::{memory, world};
 use crate::engine::ClosureSize;
-use crate::engine::dir::Interfaces;
+use crate::engine::components::Interfaces;
 use crate::model::{Model, Trace};
 use crate::protocol::{Argument, Arguments, Protocol};
 use crate::reduce::Reduction;

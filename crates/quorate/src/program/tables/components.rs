@@ -25,7 +25,7 @@ use super::super::progress::heed_interrupts;
 use super::super::units::grouped;
 use super::figure::{self, Unit};
 use super::{TableAnswer, job};
-use crate::engine::dir::Interfaces;
+use crate::engine::components::Interfaces;
 use crate::protocol::Protocol;
 use crate::report::{Stopped, Verdict};
 

@@ -10,12 +10,12 @@
 use std::collections::{BTreeSet, HashMap, HashSet};
 
 use super::{Cause, Locals, Node, NodeId, Panic, Place, Table};
-use crate::engine::dir::Halt;
-use crate::engine::dir::checker::{Embedded, MessageId};
-use crate::engine::dir::events::for_each_closed_set;
-use crate::engine::dir::machine::{Machine, Ran};
-use crate::engine::dir::meter::{Done, Meter};
-use crate::engine::dir::runs::{Happened, Held, Label, Run, for_each_run};
+use crate::engine::components::Halt;
+use crate::engine::components::checker::{Embedded, MessageId};
+use crate::engine::components::events::for_each_closed_set;
+use crate::engine::components::machine::{Machine, Ran};
+use crate::engine::components::meter::{Done, Meter};
+use crate::engine::components::runs::{Happened, Held, Label, Run, for_each_run};
 use crate::report::Stopped;
 
 /// Operations, each with its agent, in an order in which they can happen.

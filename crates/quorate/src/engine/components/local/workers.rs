@@ -13,10 +13,10 @@ use std::time::Duration;
 
 use super::enumerate::{Explored, explored, is_too_many};
 use super::{Locals, Wanted};
-use crate::engine::dir::Halt;
-use crate::engine::dir::checker::Embedded;
-use crate::engine::dir::meter::{Done, Meter};
-use crate::engine::dir::runs::Held;
+use crate::engine::components::Halt;
+use crate::engine::components::checker::Embedded;
+use crate::engine::components::meter::{Done, Meter};
+use crate::engine::components::runs::Held;
 use crate::report::Stopped;
 
 /// How often the watch is told what threads have done.

@@ -5,8 +5,8 @@
 //! Invariant: equal places have equal futures.
 
 use super::{Act, Candidate, Deed, Handlers, LocalId, Step};
-use crate::engine::dir::checker::{Embedded, MessageId, Move, Places, PointId};
-use crate::engine::dir::journal::hash128;
+use crate::engine::components::checker::{Embedded, MessageId, Move, Places, PointId};
+use crate::engine::components::journal::hash128;
 use crate::world::{Channel, StepKind};
 
 /// A place in the run of a process.

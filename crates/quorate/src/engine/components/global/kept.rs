@@ -7,12 +7,12 @@
 use std::time::{Duration, Instant};
 
 use super::Global;
-use crate::engine::dir::Halt;
-use crate::engine::dir::checker::Embedded;
-use crate::engine::dir::events::{Event, EventId, What};
-use crate::engine::dir::journal::{Judged, KeptEvent, KeptWhat, Logbook, Record};
-use crate::engine::dir::local::LabelId;
-use crate::engine::dir::meter::Meter;
+use crate::engine::components::Halt;
+use crate::engine::components::checker::Embedded;
+use crate::engine::components::events::{Event, EventId, What};
+use crate::engine::components::journal::{Judged, KeptEvent, KeptWhat, Logbook, Record};
+use crate::engine::components::local::LabelId;
+use crate::engine::components::meter::Meter;
 use crate::report::Stopped;
 
 /// How much time may pass before what was learned is safe.

@@ -28,12 +28,12 @@ use std::sync::Arc;
 
 use super::{Judge, causes_among, table_in};
 use crate::engine::Mutant;
-use crate::engine::dir::checker::{Embedded, MessageId};
-use crate::engine::dir::events::{EventId, Skeleton, What, for_each_closed_set};
-use crate::engine::dir::global::Global;
-use crate::engine::dir::local::NodeId;
-use crate::engine::dir::meter::Meter;
-use crate::engine::dir::{Broken, Cut, Halt};
+use crate::engine::components::checker::{Embedded, MessageId};
+use crate::engine::components::events::{EventId, Skeleton, What, for_each_closed_set};
+use crate::engine::components::global::Global;
+use crate::engine::components::local::NodeId;
+use crate::engine::components::meter::Meter;
+use crate::engine::components::{Broken, Cut, Halt};
 use crate::property::Property;
 
 /// Up to so many conjunctions are searched one by one without a thought. If there are more, all cuts are gone through

@@ -7,8 +7,8 @@
 
 use super::{Act, Candidate, Deed, Handlers, LocalId, MessageId, Origin, Step};
 use crate::base::ProcessId;
-use crate::engine::dir::checker::Embedded;
-use crate::engine::dir::machine::{Guide, Machine, Operation, Ran};
+use crate::engine::components::checker::Embedded;
+use crate::engine::components::machine::{Guide, Machine, Operation, Ran};
 use crate::world::{Channel, StepKind};
 
 /// Where an operation leads: a local state, and everything that is sent; nothing for a panic.
