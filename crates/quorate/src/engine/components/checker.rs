@@ -9,7 +9,7 @@
 //! Held by: testkit/tests/dir.rs, through `handlers.rs`; the tests of quorate-threads.
 
 use super::machine::Machine;
-use super::trace::Components;
+use super::partition::Components;
 use crate::base::{ProcessId, Value};
 use crate::report::Stopped;
 

@@ -29,8 +29,8 @@ use super::journal::{Judged, Logbook, Record};
 use super::local::{Locals, NodeId, Panic, Table, Wanted};
 use super::meter::{Done, Meter};
 use super::nested::{Frame, Outside};
+use super::partition::Components;
 use super::runs::Label;
-use super::trace::Components;
 use crate::base::ProcessId;
 use crate::engine::{Mutant, Search};
 

@@ -16,7 +16,7 @@ use std::sync::Arc;
 
 use self::single::Point;
 use super::checker::{Embedded, MessageId, Places, PointId};
-use super::trace::{Components, LocalStep};
+use super::partition::{Components, LocalStep};
 use crate::base::{ProcessId, Value, fold};
 use crate::model::{Envelope, Model, Outcome, Panicked, QuorumSystem, Trigger};
 use crate::report::Stopped;

@@ -19,15 +19,16 @@ mod local;
 mod machine;
 mod meter;
 mod nested;
+mod partition;
 mod runs;
-mod trace;
+
 mod underway;
 
 pub use checker::{Embedded, MessageId, Move, Places, PointId};
 pub use handlers::{Act, Handlers};
 pub use journal::{Ledger, Logbook};
 pub use machine::{Guide, Machine, Operation, Ran};
-pub use trace::{Components, Happening, Instance, InterfaceEvent, LocalSkeleton, LocalStep, Part, Trace};
+pub use partition::{Components, LocalStep, Part};
 
 use events::Skeleton;
 use global::{Global, Panicking};

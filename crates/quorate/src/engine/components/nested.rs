@@ -21,8 +21,8 @@ use super::global::{Global, Situation};
 use super::journal::{Judged, hash128};
 use super::local::{Explored, LabelId, Last, Locals, NodeId, Panic, Panicked, Spot, Table, Way};
 use super::meter::{Done, Meter, PLACE_BYTES};
+use super::partition::Components;
 use super::runs::{Held, Label};
-use super::trace::Components;
 use crate::base::ProcessId;
 use crate::engine::Search;
 

@@ -14,7 +14,7 @@ use super::checker::{Embedded, MessageId, Move, Places, PointId};
 use super::handlers::{Act, Handlers};
 use super::journal::hash128;
 use super::machine::{Guide, Machine, Operation, Ran};
-use super::trace::{Components, LocalStep};
+use super::partition::{Components, LocalStep};
 use crate::base::{ProcessId, Value};
 use crate::model::{Envelope, ScheduledStep};
 use crate::report::Stopped;
