@@ -75,7 +75,7 @@ impl<M: Clone + Eq + Hash, O: Clone + Eq + Hash> Book<M, O> {
     }
 
     /// A book for the same components, in which nothing has a number yet.
-    pub(crate) fn twin(&self) -> Self {
+    pub(crate) fn fork(&self) -> Self {
         Book { runs: Arc::clone(&self.runs), ..Book::new(Arc::clone(&self.links)) }
     }
 

@@ -1,6 +1,6 @@
 //! What a model checker must offer so that its components can be explored one by one.
 //!
-//! From: DEMETER, section 4.1: the embedded model checker. Its components can be run from the beginning, and a guide
+//! From: DEMETER, section 4.1: the embedded model checker. Its components can be run from the beginning, and a scheduler
 //! decides what happens (`machine.rs`); holding them to a prefix or to a local skeleton, telling what deviates from it,
 //! whether in what is sent or in what is received, and running to completion are done with that, by `runs.rs`,
 //! `local.rs` and `global.rs`, for every checker alike.
@@ -8,7 +8,7 @@
 //! many runs lead there.
 //! Held by: testkit/tests/dir.rs, through `handlers.rs`; the tests of quorate-threads.
 
-use super::machine::Machine;
+use super::machine::ComponentRunner;
 use super::partition::Components;
 use crate::base::{ProcessId, Value};
 use crate::report::Stopped;
@@ -50,7 +50,7 @@ pub trait Places<S> {
 
 /// A model checker that lets itself be driven. There can be several for one system, each on a thread of its own and
 /// with numbers of its own: what has a number in one can be told to another.
-pub trait Embedded: Machine<Step: Send + Sync> + Send + Sync + Sized {
+pub trait ComponentChecker: ComponentRunner<Step: Send + Sync> + Send + Sync + Sized {
     /// The components.
     fn components(&self) -> &Components;
 
@@ -83,7 +83,7 @@ pub trait Embedded: Machine<Step: Send + Sync> + Send + Sync + Sized {
 
     /// Another checker of the same components.
     #[must_use]
-    fn twin(&self) -> Self;
+    fn fork(&self) -> Self;
 
     /// The number of a message that has this number in another checker.
     fn message_of(&mut self, other: &Self, message: MessageId) -> MessageId;

@@ -23,7 +23,7 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use super::Halt;
-use super::checker::{Embedded, MessageId};
+use super::checker::{ComponentChecker, MessageId};
 use super::events::{Event, EventId, Events, InterfaceMessage, Skeleton, What, for_each_closed_set};
 use super::journal::{Judged, Logbook, Record};
 use super::local::{Locals, NodeId, Panic, Table, Wanted};
@@ -69,7 +69,7 @@ pub(super) struct Panicking {
 }
 
 /// The skeletons of a system.
-pub(super) struct Global<E: Embedded> {
+pub(super) struct Global<E: ComponentChecker> {
     pub(super) locals: Locals<E>,
     pub(super) events: Events,
     in_order: bool,
@@ -90,7 +90,7 @@ pub(super) struct Global<E: Embedded> {
     kept_at: Instant,
 }
 
-impl<E: Embedded> Global<E> {
+impl<E: ComponentChecker> Global<E> {
     /// A system whose messages of one sender to one receiver stay in order, or do not.
     pub(super) fn new(checker: E, in_order: bool, search: &Search) -> Self {
         let mutant = search.tuning.mutant;

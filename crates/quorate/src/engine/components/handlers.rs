@@ -15,7 +15,7 @@ use std::hash::{DefaultHasher, Hash, Hasher};
 use std::sync::Arc;
 
 use self::single::Point;
-use super::checker::{Embedded, MessageId, Places, PointId};
+use super::checker::{ComponentChecker, MessageId, Places, PointId};
 use super::partition::{Components, LocalStep};
 use crate::base::{ProcessId, Value, fold};
 use crate::model::{Envelope, Model, Outcome, Panicked, QuorumSystem, Trigger};
@@ -26,21 +26,22 @@ type LocalId = u32;
 
 /// A step of a process. It is kept once, however many runs contain it.
 #[derive(Clone, Debug)]
-pub struct Act {
+pub struct StepRef {
     /// A hash of what it says, whatever the numbers.
     hash: u64,
-    deed: Arc<Deed>,
+    contents: Arc<StepContents>,
 }
 
-impl PartialEq for Act {
+impl PartialEq for StepRef {
     fn eq(&self, other: &Self) -> bool {
-        self.hash == other.hash && (Arc::ptr_eq(&self.deed, &other.deed) || self.deed == other.deed)
+        self.hash == other.hash
+            && (Arc::ptr_eq(&self.contents, &other.contents) || self.contents == other.contents)
     }
 }
 
-impl Eq for Act {}
+impl Eq for StepRef {}
 
-impl Hash for Act {
+impl Hash for StepRef {
     fn hash<H: Hasher>(&self, state: &mut H) {
         state.write_u64(self.hash);
     }
@@ -48,7 +49,7 @@ impl Hash for Act {
 
 /// What a process does in a step.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
-struct Deed {
+struct StepContents {
     process: ProcessId,
     /// In which local state.
     local: LocalId,
@@ -102,7 +103,7 @@ const LATE_MAX: usize = 256;
 /// A transition in a local state, with the messages that it consumes.
 type Occasion = (ProcessId, LocalId, usize, Vec<MessageId>);
 /// The handlers of a model, asked once each.
-pub struct Handlers<'m> {
+pub struct ProtocolChecker<'m> {
     model: &'m Model,
     components: Components,
     /// Are the components parts of another?
@@ -131,10 +132,10 @@ pub struct Handlers<'m> {
     pub local_steps: u64,
 }
 
-impl<'m> Handlers<'m> {
+impl<'m> ProtocolChecker<'m> {
     /// A model, in components.
     pub fn new(model: &'m Model, components: Components) -> Self {
-        Handlers {
+        ProtocolChecker {
             model,
             components,
             is_inside: false,
@@ -165,7 +166,7 @@ impl<'m> Handlers<'m> {
 
     fn number_message(&mut self, to: ProcessId, envelope: Envelope) -> MessageId {
         let fresh = MessageId::try_from(self.messages.len()).expect("fewer messages than memory");
-        let Handlers { messages, message_numbers, .. } = self;
+        let ProtocolChecker { messages, message_numbers, .. } = self;
         *message_numbers.entry((to, envelope)).or_insert_with_key(|message| {
             messages.push(message.clone());
             fresh
@@ -174,7 +175,7 @@ impl<'m> Handlers<'m> {
 
     fn number_local(&mut self, local: Value) -> LocalId {
         let fresh = LocalId::try_from(self.locals.len()).expect("fewer states than memory");
-        let Handlers { locals, local_numbers, .. } = self;
+        let ProtocolChecker { locals, local_numbers, .. } = self;
         *local_numbers.entry(local).or_insert_with_key(|local| {
             locals.push(local.clone());
             fresh
@@ -201,7 +202,7 @@ impl<'m> Handlers<'m> {
         let state = &self.locals[local as usize];
         let sight: Vec<Option<Value>> =
             self.model.properties().iter().map(|property| property.observe(state)).collect();
-        let Handlers { sights, shown, .. } = self;
+        let ProtocolChecker { sights, shown, .. } = self;
         let number = *sights.entry(sight).or_insert_with(|| {
             shown.push(local);
             shown.len() - 1
@@ -214,8 +215,8 @@ impl<'m> Handlers<'m> {
         &self.messages[message as usize].1
     }
 
-    fn act(&self, deed: Deed) -> Act {
-        let Deed { process, local, kind, transition, choices, consumed, inside } = &deed;
+    fn step_ref(&self, contents: StepContents) -> StepRef {
+        let StepContents { process, local, kind, transition, choices, consumed, inside } = &contents;
         let content = |message: &MessageId| {
             let (to, Envelope { from, body }) = &self.messages[*message as usize];
             (*from, *to, body.content_hash())
@@ -229,12 +230,13 @@ impl<'m> Handlers<'m> {
         for (to, message) in inside {
             (to, content(message)).hash(&mut hasher);
         }
-        Act { hash: hasher.finish(), deed: Arc::new(deed) }
+        StepRef { hash: hasher.finish(), contents: Arc::new(contents) }
     }
 
     /// A step as it can be told, with its process.
-    pub fn local_step(&self, act: &Act) -> (ProcessId, LocalStep) {
-        let Deed { process, kind, transition, choices, consumed, .. } = act.deed.as_ref().clone();
+    pub fn local_step(&self, step: &StepRef) -> (ProcessId, LocalStep) {
+        let StepContents { process, kind, transition, choices, consumed, .. } =
+            step.contents.as_ref().clone();
         let consumed = consumed.iter().map(|(message, _)| self.envelope(*message).clone()).collect();
         (process, LocalStep { kind, transition, choices, consumed })
     }
@@ -451,7 +453,7 @@ fn choose(
     }
 }
 
-impl Embedded for Handlers<'_> {
+impl ComponentChecker for ProtocolChecker<'_> {
     fn components(&self) -> &Components {
         &self.components
     }
@@ -461,7 +463,7 @@ impl Embedded for Handlers<'_> {
         (envelope.from, *to)
     }
 
-    fn places(&mut self, component: usize) -> Option<&mut dyn Places<Act>> {
+    fn places(&mut self, component: usize) -> Option<&mut dyn Places<StepRef>> {
         (!self.is_inside && self.components.members(component).len() == 1).then_some(self)
     }
 
@@ -487,11 +489,14 @@ impl Embedded for Handlers<'_> {
 
     fn inside(&self, component: usize) -> Option<Self> {
         let components = self.components.inside(component)?.clone();
-        Some(Handlers { is_inside: true, ..Handlers::new(self.model, components) })
+        Some(ProtocolChecker { is_inside: true, ..ProtocolChecker::new(self.model, components) })
     }
 
-    fn twin(&self) -> Self {
-        Handlers { is_inside: self.is_inside, ..Handlers::new(self.model, self.components.clone()) }
+    fn fork(&self) -> Self {
+        ProtocolChecker {
+            is_inside: self.is_inside,
+            ..ProtocolChecker::new(self.model, self.components.clone())
+        }
     }
 
     fn message_of(&mut self, other: &Self, message: MessageId) -> MessageId {
@@ -499,16 +504,16 @@ impl Embedded for Handlers<'_> {
         self.number_message(*to, envelope.clone())
     }
 
-    fn step_of(&mut self, other: &Self, _: usize, agent: usize, step: &Act) -> (usize, Act) {
-        let step = step.deed.as_ref();
-        let Deed { process, kind, transition, choices, .. } = step.clone();
+    fn step_of(&mut self, other: &Self, _: usize, agent: usize, step: &StepRef) -> (usize, StepRef) {
+        let step = step.contents.as_ref();
+        let StepContents { process, kind, transition, choices, .. } = step.clone();
         let local = self.number_local(other.locals[step.local as usize].clone());
         let mut consumed: Vec<(MessageId, Option<Origin>)> =
             step.consumed.iter().map(|(message, from)| (self.message_of(other, *message), *from)).collect();
         consumed.sort_unstable();
         let inside =
             step.inside.iter().map(|(to, message)| (*to, self.message_of(other, *message))).collect();
-        (agent, self.act(Deed { process, local, kind, transition, choices, consumed, inside }))
+        (agent, self.step_ref(StepContents { process, local, kind, transition, choices, consumed, inside }))
     }
 
     fn observed_of(&mut self, other: &Self, observed: usize) -> usize {
@@ -527,7 +532,7 @@ impl Embedded for Handlers<'_> {
     }
 }
 
-impl Handlers<'_> {
+impl ProtocolChecker<'_> {
     /// What another checker was asked, in the numbers of this one.
     fn translated(&mut self, other: &Self, asked: &[u64]) -> Option<Vec<u64>> {
         let mut asked = asked.to_vec();

@@ -15,7 +15,7 @@ mod conjunction;
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::sync::Arc;
 
-use super::checker::{Embedded, MessageId};
+use super::checker::{ComponentChecker, MessageId};
 use super::events::{EventId, Skeleton, for_each_choice, for_each_closed_set};
 use super::global::{Global, Panicking};
 use super::journal::Judged;
@@ -72,7 +72,7 @@ impl<'p> Judge<'p> {
     }
 
     /// Looks at a complete skeleton without rests.
-    pub(super) fn look_at<E: Embedded>(
+    pub(super) fn look_at<E: ComponentChecker>(
         &mut self,
         global: &mut Global<E>,
         skeleton: &Skeleton,
@@ -91,7 +91,7 @@ impl<'p> Judge<'p> {
     }
 
     /// The runs with this skeleton: counts them, and looks at how they end.
-    fn end<E: Embedded>(
+    fn end<E: ComponentChecker>(
         &mut self,
         global: &mut Global<E>,
         skeleton: &Skeleton,
@@ -141,7 +141,7 @@ impl<'p> Judge<'p> {
     /// Asks a property of everything that it can see in any prefix of a skeleton. The more is on offer to a component,
     /// the more can be seen of it; so where the components are that it looks at is all that has to be chosen, and the
     /// others go as far as they can.
-    fn cut_everywhere<E: Embedded>(
+    fn cut_everywhere<E: ComponentChecker>(
         &mut self,
         global: &mut Global<E>,
         skeleton: &Skeleton,
@@ -181,7 +181,7 @@ impl<'p> Judge<'p> {
     }
 
     /// The components that a property looks at. What it looks at, it looks at from the start.
-    fn looked_at<E: Embedded>(
+    fn looked_at<E: ComponentChecker>(
         &mut self,
         global: &mut Global<E>,
         at: usize,
@@ -198,7 +198,7 @@ impl<'p> Judge<'p> {
     }
 
     /// What a property can see of a component in a skeleton, and its number.
-    fn views_in<E: Embedded>(
+    fn views_in<E: ComponentChecker>(
         &mut self,
         global: &mut Global<E>,
         skeleton: &Skeleton,
@@ -221,7 +221,7 @@ impl<'p> Judge<'p> {
 
 /// What a component can do in a skeleton in which it is at this node, with these messages on offer. Where nothing but a
 /// panic can come next, there is nothing to be seen; so a panic ends the search.
-fn table_in<E: Embedded>(
+fn table_in<E: ComponentChecker>(
     global: &mut Global<E>,
     skeleton: &Skeleton,
     component: usize,
@@ -239,7 +239,7 @@ fn table_in<E: Embedded>(
 }
 
 /// What a property can see at some places of a node.
-fn views_of<E: Embedded>(
+fn views_of<E: ComponentChecker>(
     global: &Global<E>,
     property: &Property,
     node: NodeId,
@@ -259,7 +259,7 @@ fn views_of<E: Embedded>(
 }
 
 /// A combination of places, one for each component, whose views break a property.
-fn broken_by<E: Embedded>(
+fn broken_by<E: ComponentChecker>(
     global: &Global<E>,
     property: &Property,
     views: &[Views],
@@ -288,7 +288,11 @@ fn broken_by<E: Embedded>(
 }
 
 /// For each of some events, which of the others are among its causes.
-fn causes_among<E: Embedded>(global: &Global<E>, skeleton: &Skeleton, among: &[EventId]) -> Vec<Vec<usize>> {
+fn causes_among<E: ComponentChecker>(
+    global: &Global<E>,
+    skeleton: &Skeleton,
+    among: &[EventId],
+) -> Vec<Vec<usize>> {
     let mut causes: HashMap<EventId, BTreeSet<usize>> = HashMap::new();
     for &event in skeleton {
         let mut all = BTreeSet::new();

@@ -25,7 +25,7 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 use std::sync::Arc;
 
 use super::Halt;
-use super::checker::{Embedded, MessageId, Move, PointId};
+use super::checker::{ComponentChecker, MessageId, Move, PointId};
 use super::journal::{KeptPlace, hash128};
 use super::meter::{Done, Meter};
 use super::nested::Nested;
@@ -122,14 +122,14 @@ struct Node<S> {
 }
 
 /// The local explorers of all components.
-pub(super) struct Locals<E: Embedded> {
+pub(super) struct Locals<E: ComponentChecker> {
     pub(super) checker: E,
     in_order: bool,
     mutant: Option<Mutant>,
     /// How many tables are made at a time.
     threads: usize,
     /// Checkers that make them.
-    twins: Vec<E>,
+    forks: Vec<E>,
     /// The components that are systems themselves.
     pub(super) nested: HashMap<usize, Box<Nested<E>>>,
     nodes: Vec<Node<E::Step>>,
@@ -144,7 +144,7 @@ pub(super) struct Locals<E: Embedded> {
     ends: HashMap<(NodeId, usize), u128>,
 }
 
-impl<E: Embedded> Locals<E> {
+impl<E: ComponentChecker> Locals<E> {
     pub(super) fn new(mut checker: E, in_order: bool, search: &Search) -> Self {
         let mut nodes = Vec::new();
         let mut numbers = HashMap::new();
@@ -167,7 +167,7 @@ impl<E: Embedded> Locals<E> {
             in_order,
             mutant: search.tuning.mutant,
             threads: search.threads,
-            twins: Vec::new(),
+            forks: Vec::new(),
             nested,
             nodes,
             numbers,

@@ -24,10 +24,10 @@ mod runs;
 
 mod underway;
 
-pub use checker::{Embedded, MessageId, Move, Places, PointId};
-pub use handlers::{Act, Handlers};
+pub use checker::{ComponentChecker, MessageId, Move, Places, PointId};
+pub use handlers::{ProtocolChecker, StepRef};
 pub use journal::{Ledger, Logbook};
-pub use machine::{Guide, Machine, Operation, Ran};
+pub use machine::{ComponentRunner, Operation, Ran, Scheduler};
 pub use partition::{Components, LocalStep, Part};
 
 use events::Skeleton;
@@ -106,7 +106,7 @@ pub fn dir(model: &Model, search: &Search, watch: &mut dyn Watch) -> Report {
         let verdict = Verdict::Unknown(Stopped::Unsuited(reason));
         return super::simple_report(model, verdict, Coverage::default());
     }
-    let underway = Underway::after(Handlers::new(model, components), in_order, &prefix);
+    let underway = Underway::after(ProtocolChecker::new(model, components), in_order, &prefix);
     let (underway, Composed { found, interfaces, coverage }) =
         compose(underway, in_order, model.properties(), search, watch);
     let mut handlers = underway.checker;
@@ -166,7 +166,7 @@ pub struct Composed<S> {
 
 /// Explores components one by one, composes what they do, and asks properties of it. Messages of one sender to one
 /// receiver stay in order, or do not. Gives the checker back, which knows what the steps are.
-pub fn compose<E: Embedded>(
+pub fn compose<E: ComponentChecker>(
     checker: E,
     in_order: bool,
     properties: &[Property],
@@ -219,7 +219,7 @@ pub fn compose<E: Embedded>(
 }
 
 /// The steps of each component that lead to a cut.
-fn ways<E: Embedded>(
+fn ways<E: ComponentChecker>(
     global: &mut Global<E>,
     meter: &mut Meter<'_>,
     cut: &Cut,
@@ -246,18 +246,18 @@ fn ways<E: Embedded>(
 fn told(
     model: &Model,
     search: &Search,
-    handlers: &Handlers<'_>,
-    ways: &[Vec<Act>],
-    panicking: Option<&Act>,
+    handlers: &ProtocolChecker<'_>,
+    ways: &[Vec<StepRef>],
+    panicking: Option<&StepRef>,
 ) -> Verdict {
     let mut sequences: Vec<Vec<LocalStep>> = vec![Vec::new(); model.processes().len()];
-    for act in ways.iter().flatten() {
-        let (process, step) = handlers.local_step(act);
+    for step in ways.iter().flatten() {
+        let (process, step) = handlers.local_step(step);
         sequences[process.index()].push(step);
     }
     let mut schedule = woven(model, &sequences);
-    schedule.extend(panicking.map(|act| {
-        let (process, step) = handlers.local_step(act);
+    schedule.extend(panicking.map(|step| {
+        let (process, step) = handlers.local_step(step);
         scheduled(process, &step)
     }));
     // A run that is composed has steps that nobody asked for: it is made as short as one that was found depth-first.

@@ -15,7 +15,7 @@
 use std::collections::{BTreeSet, HashMap, HashSet};
 
 use super::Halt;
-use super::checker::{Embedded, MessageId};
+use super::checker::{ComponentChecker, MessageId};
 use super::events::{Event, EventId, Skeleton, What, for_each_choice, for_each_closed_set};
 use super::global::{Global, Situation};
 use super::journal::{Judged, hash128};
@@ -79,7 +79,7 @@ struct Pin {
 }
 
 /// A component that is a system.
-pub(super) struct Nested<E: Embedded> {
+pub(super) struct Nested<E: ComponentChecker> {
     global: Global<E>,
     classes: HashMap<(NodeId, usize), Class>,
     pins: HashMap<(NodeId, usize), Pin>,
@@ -96,7 +96,7 @@ struct Alike {
     traces: u128,
 }
 
-impl<E: Embedded> Global<E> {
+impl<E: ComponentChecker> Global<E> {
     /// What is seen outside of an event.
     fn outside(&mut self, event: EventId) -> &Outside {
         if !self.outside.contains_key(&event) {
@@ -284,7 +284,7 @@ impl<E: Embedded> Global<E> {
     }
 }
 
-impl<E: Embedded> Nested<E> {
+impl<E: ComponentChecker> Nested<E> {
     pub(super) fn new(checker: E, members: Vec<ProcessId>, in_order: bool, search: &Search) -> Self {
         let search = Search { logbook: None, ..search.clone() };
         let mut global = Global::new(checker, in_order, &search);
@@ -539,7 +539,7 @@ impl<E: Embedded> Nested<E> {
     }
 }
 
-impl<E: Embedded> Locals<E> {
+impl<E: ComponentChecker> Locals<E> {
     /// Is a component a system itself?
     pub(super) fn is_nested(&self, component: usize) -> bool {
         self.nested.contains_key(&component)

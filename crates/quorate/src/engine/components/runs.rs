@@ -14,7 +14,7 @@
 //! Held by: testkit/tests/dir.rs (as many runs as an enumerator finds, in groups), the tests of quorate-threads.
 
 use super::checker::MessageId;
-use super::machine::{Guide, Machine, Operation, Ran};
+use super::machine::{ComponentRunner, Operation, Ran, Scheduler};
 use crate::engine::Mutant;
 
 /// What others see of an operation.
@@ -83,11 +83,11 @@ pub(super) struct Held<S> {
 /// Is told how many operations were new, and a run unless it ended early.
 pub(super) type Told<'t, S, H> = &'t mut dyn FnMut(usize, Option<Run<'_, S>>) -> Result<(), H>;
 
-/// Tells every run of a machine that is held to a local skeleton and does all that it says; and, run or not, how many
+/// Tells every run of a component that is held to a local skeleton and does all that it says; and, run or not, how many
 /// operations were new. `false` if the component does not do the same whenever the same happens to it: then nothing that
 /// was told can be relied on.
-pub(super) fn for_each_run<M: Machine, H>(
-    machine: &mut M,
+pub(super) fn for_each_run<M: ComponentRunner, H>(
+    runner: &mut M,
     held: &Held<M::Step>,
     told: Told<'_, M::Step, H>,
 ) -> Result<bool, H> {
@@ -103,18 +103,18 @@ pub(super) fn for_each_run<M: Machine, H>(
         ending: None,
     };
     // The first run is repeated: who does something else then does not depend on what happens alone.
-    machine.run(held.component, &held.arrivals, &mut search);
+    runner.run(held.component, &held.arrivals, &mut search);
     let mut rehearsed = Some(search.steps());
     loop {
         let kept = search.begin();
         let fresh = if rehearsed.is_some() { 0 } else { kept };
-        let ran = machine.run(held.component, &held.arrivals, &mut search);
+        let ran = runner.run(held.component, &held.arrivals, &mut search);
         let differs = rehearsed.take().is_some_and(|before| before != search.steps());
         if differs || search.strays || search.decisions < search.levels.len() || search.done.len() < fresh {
             return Ok(false);
         }
         if held.mutant != Some(Mutant::NoRaces) {
-            search.note_races(machine, fresh);
+            search.note_races(runner, fresh);
         }
         let ending = search.ending.take().unwrap_or(Ending::Here { next: Vec::new(), is_maximal: true });
         let run = match ending {
@@ -211,7 +211,7 @@ enum Ending {
     Asleep,
 }
 
-struct Runs<'k, M: Machine> {
+struct Runs<'k, M: ComponentRunner> {
     held: &'k Held<M::Step>,
     levels: Vec<Level<M::Step>>,
     /// The run so far. What comes before the first changed decision is kept from the last run.
@@ -226,7 +226,7 @@ struct Runs<'k, M: Machine> {
     ending: Option<Ending>,
 }
 
-impl<M: Machine> Runs<'_, M> {
+impl<M: ComponentRunner> Runs<'_, M> {
     /// What was done, by whom.
     fn steps(&self) -> Vec<(usize, M::Step)> {
         self.done.iter().map(|done| (done.operation.agent, done.operation.step.clone())).collect()
@@ -351,11 +351,11 @@ impl<M: Machine> Runs<'_, M> {
     }
 
     /// Finds the decisions that are worth changing, by the operations of a run that are not the same as in the last.
-    fn note_races(&mut self, machine: &mut M, fresh: usize) {
+    fn note_races(&mut self, runner: &mut M, fresh: usize) {
         let begun = self.held.begins.len();
         for at in fresh.max(begun)..self.done.len() {
             for level in 0..self.done[at].level {
-                if self.is_race(machine, level, at) {
+                if self.is_race(runner, level, at) {
                     self.try_others(level, at);
                 }
             }
@@ -371,7 +371,7 @@ impl<M: Machine> Runs<'_, M> {
             for level in 0..level {
                 // What does not depend on it could come before it just as well as after it.
                 let depends = M::depends(self.levels[level].taken.operation(), &self.done[at].operation);
-                if depends && self.is_race(machine, level, at) {
+                if depends && self.is_race(runner, level, at) {
                     self.try_others(level, at);
                 }
             }
@@ -388,10 +388,10 @@ impl<M: Machine> Runs<'_, M> {
     }
 
     /// Might something else have been done at a decision if an operation that came later had come before?
-    fn is_race(&self, machine: &mut M, level: usize, at: usize) -> bool {
+    fn is_race(&self, runner: &mut M, level: usize, at: usize) -> bool {
         let later = &self.done[at];
         let earlier = self.levels[level].taken.operation();
-        if earlier.agent == later.operation.agent || !machine.races(earlier, &later.operation) {
+        if earlier.agent == later.operation.agent || !runner.races(earlier, &later.operation) {
             return false;
         }
         if self.at_level(level).is_none() {
@@ -503,7 +503,7 @@ impl<M: Machine> Runs<'_, M> {
     }
 }
 
-impl<M: Machine> Guide<M::Step> for Runs<'_, M> {
+impl<M: ComponentRunner> Scheduler<M::Step> for Runs<'_, M> {
     fn choose(&mut self, possible: &[Operation<M::Step>]) -> Option<usize> {
         let find = |agent: usize, step: &M::Step| {
             possible.iter().position(|one| one.agent == agent && one.step == *step)

@@ -10,10 +10,10 @@
 
 use std::collections::{HashMap, HashSet};
 
-use super::checker::{Embedded, MessageId, Move, Places, PointId};
-use super::handlers::{Act, Handlers};
+use super::checker::{ComponentChecker, MessageId, Move, Places, PointId};
+use super::handlers::{ProtocolChecker, StepRef};
 use super::journal::hash128;
-use super::machine::{Guide, Machine, Operation, Ran};
+use super::machine::{ComponentRunner, Operation, Ran, Scheduler};
 use super::partition::{Components, LocalStep};
 use crate::base::{ProcessId, Value};
 use crate::model::{Envelope, ScheduledStep};
@@ -28,7 +28,7 @@ struct Spot {
 
 /// An embedded checker after a prefix.
 pub(super) struct Underway<'m> {
-    pub(super) checker: Handlers<'m>,
+    pub(super) checker: ProtocolChecker<'m>,
     in_order: bool,
     /// Where each component starts; nothing if that is the beginning.
     starts: Vec<Spot>,
@@ -43,7 +43,7 @@ pub(super) fn too_large(components: &Components, prefix: &[ScheduledStep]) -> bo
 
 impl<'m> Underway<'m> {
     /// A checker that has taken these steps, each component being one process if there are any.
-    pub(super) fn after(mut checker: Handlers<'m>, in_order: bool, prefix: &[ScheduledStep]) -> Self {
+    pub(super) fn after(mut checker: ProtocolChecker<'m>, in_order: bool, prefix: &[ScheduledStep]) -> Self {
         let count = if prefix.is_empty() { 0 } else { checker.components().count() };
         let begin = |component| Spot { point: checker.start(component), waiting: Vec::new() };
         let starts = (0..count).map(begin).collect();
@@ -59,7 +59,8 @@ impl<'m> Underway<'m> {
         let component = self.checker.components().of(step.process);
         let spot = self.starts[component].clone();
         let moves = self.moves_from(component, &spot, &[]);
-        let is_it = |one: &(Move<Act>, Option<Spot>)| is_of(&self.checker.local_step(&one.0.step).1, step);
+        let is_it =
+            |one: &(Move<StepRef>, Option<Spot>)| is_of(&self.checker.local_step(&one.0.step).1, step);
         let taken = moves.into_iter().find(is_it);
         let (taken, next) = taken.expect("a bug in quorate: a checker cannot take a step that was taken");
         self.starts[component] = next.expect("a run does not go on after a panic");
@@ -105,7 +106,7 @@ impl<'m> Underway<'m> {
         component: usize,
         spot: &Spot,
         offers: &[MessageId],
-    ) -> Vec<(Move<Act>, Option<Spot>)> {
+    ) -> Vec<(Move<StepRef>, Option<Spot>)> {
         let (mut all, offers) = self.deliverable(&spot.waiting, offers);
         all.extend(&offers);
         if !self.in_order {
@@ -119,10 +120,10 @@ impl<'m> Underway<'m> {
     /// The moves that a move of the checker stands for: what it receives may have waited, or be on offer.
     fn told_apart(
         &self,
-        step: &Move<Act>,
+        step: &Move<StepRef>,
         spot: &Spot,
         offers: &[MessageId],
-    ) -> Vec<(Move<Act>, Option<Spot>)> {
+    ) -> Vec<(Move<StepRef>, Option<Spot>)> {
         let mut ways = vec![(Vec::new(), spot.waiting.clone(), step.ways)];
         for message in &step.received {
             let mut next = Vec::new();
@@ -157,12 +158,12 @@ fn is_of(local: &LocalStep, step: &ScheduledStep) -> bool {
         && local.consumed.iter().all(among)
 }
 
-impl Places<Act> for Underway<'_> {
+impl Places<StepRef> for Underway<'_> {
     fn start(&mut self, component: usize) -> PointId {
         self.number(self.starts[component].clone())
     }
 
-    fn moves(&mut self, component: usize, point: PointId, offers: &[MessageId]) -> Vec<Move<Act>> {
+    fn moves(&mut self, component: usize, point: PointId, offers: &[MessageId]) -> Vec<Move<StepRef>> {
         let spot = self.spots[point as usize].clone();
         let moves = self.moves_from(component, &spot, offers).into_iter();
         moves.map(|(step, next)| Move { leads: next.map(|spot| self.number(spot)), ..step }).collect()
@@ -178,27 +179,32 @@ impl Places<Act> for Underway<'_> {
     }
 }
 
-impl Machine for Underway<'_> {
-    type Step = Act;
+impl ComponentRunner for Underway<'_> {
+    type Step = StepRef;
 
-    fn run(&mut self, component: usize, arrivals: &[MessageId], guide: &mut dyn Guide<Act>) -> Ran {
-        self.checker.run(component, arrivals, guide)
+    fn run(
+        &mut self,
+        component: usize,
+        arrivals: &[MessageId],
+        scheduler: &mut dyn Scheduler<StepRef>,
+    ) -> Ran {
+        self.checker.run(component, arrivals, scheduler)
     }
 
-    fn depends(first: &Operation<Act>, second: &Operation<Act>) -> bool {
-        Handlers::depends(first, second)
+    fn depends(first: &Operation<StepRef>, second: &Operation<StepRef>) -> bool {
+        ProtocolChecker::depends(first, second)
     }
 
-    fn reaches(operation: &Operation<Act>, agent: usize) -> bool {
-        Handlers::reaches(operation, agent)
+    fn reaches(operation: &Operation<StepRef>, agent: usize) -> bool {
+        ProtocolChecker::reaches(operation, agent)
     }
 
-    fn races(&mut self, first: &Operation<Act>, second: &Operation<Act>) -> bool {
+    fn races(&mut self, first: &Operation<StepRef>, second: &Operation<StepRef>) -> bool {
         self.checker.races(first, second)
     }
 }
 
-impl Embedded for Underway<'_> {
+impl ComponentChecker for Underway<'_> {
     fn components(&self) -> &Components {
         self.checker.components()
     }
@@ -207,7 +213,7 @@ impl Embedded for Underway<'_> {
         self.checker.ends_of(message)
     }
 
-    fn places(&mut self, component: usize) -> Option<&mut dyn Places<Act>> {
+    fn places(&mut self, component: usize) -> Option<&mut dyn Places<StepRef>> {
         if self.starts.is_empty() { self.checker.places(component) } else { Some(self) }
     }
 
@@ -227,16 +233,16 @@ impl Embedded for Underway<'_> {
         Some(Underway::after(self.checker.inside(component)?, self.in_order, &[]))
     }
 
-    fn twin(&self) -> Self {
+    fn fork(&self) -> Self {
         let (starts, spots, numbers) = (self.starts.clone(), self.spots.clone(), self.numbers.clone());
-        Underway { checker: self.checker.twin(), in_order: self.in_order, starts, spots, numbers }
+        Underway { checker: self.checker.fork(), in_order: self.in_order, starts, spots, numbers }
     }
 
     fn message_of(&mut self, other: &Self, message: MessageId) -> MessageId {
         self.checker.message_of(&other.checker, message)
     }
 
-    fn step_of(&mut self, other: &Self, component: usize, agent: usize, step: &Act) -> (usize, Act) {
+    fn step_of(&mut self, other: &Self, component: usize, agent: usize, step: &StepRef) -> (usize, StepRef) {
         self.checker.step_of(&other.checker, component, agent, step)
     }
 

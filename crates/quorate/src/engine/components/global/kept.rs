@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 
 use super::Global;
 use crate::engine::components::Halt;
-use crate::engine::components::checker::Embedded;
+use crate::engine::components::checker::ComponentChecker;
 use crate::engine::components::events::{Event, EventId, What};
 use crate::engine::components::journal::{Judged, KeptEvent, KeptWhat, Logbook, Record};
 use crate::engine::components::local::LabelId;
@@ -18,7 +18,7 @@ use crate::report::Stopped;
 /// How much time may pass before what was learned is safe.
 const KEEP_EVERY: Duration = Duration::from_millis(50);
 
-impl<E: Embedded> Global<E> {
+impl<E: ComponentChecker> Global<E> {
     /// Keeps what was learned, and what it refers to.
     pub(super) fn keep(&mut self, records: &[Record]) -> Result<(), Halt> {
         let Some(logbook) = self.logbook.clone() else { return Ok(()) };

@@ -4,8 +4,8 @@
 //! itself are one place, and are counted.
 //! Invariant: equal places have equal futures.
 
-use super::{Act, Candidate, Deed, Handlers, LocalId, Step};
-use crate::engine::components::checker::{Embedded, MessageId, Move, Places, PointId};
+use super::{Candidate, LocalId, ProtocolChecker, Step, StepContents, StepRef};
+use crate::engine::components::checker::{ComponentChecker, MessageId, Move, Places, PointId};
 use crate::engine::components::journal::hash128;
 use crate::world::{Channel, StepKind};
 
@@ -18,10 +18,10 @@ pub(super) struct Point {
     inside: Vec<MessageId>,
 }
 
-impl Handlers<'_> {
+impl ProtocolChecker<'_> {
     fn number_point(&mut self, point: Point) -> PointId {
         let fresh = PointId::try_from(self.points.len()).expect("fewer places than memory");
-        let Handlers { points, point_numbers, .. } = self;
+        let ProtocolChecker { points, point_numbers, .. } = self;
         *point_numbers.entry(point).or_insert_with_key(|point| {
             points.push(point.clone());
             fresh
@@ -54,7 +54,7 @@ impl Handlers<'_> {
     }
 
     /// A step from a place, and where it leads.
-    fn move_of(&mut self, component: usize, point: &Point, step: Step) -> Move<Act> {
+    fn move_of(&mut self, component: usize, point: &Point, step: Step) -> Move<StepRef> {
         let process = self.components.members(component)[0];
         let Step { kind, transition, choices, bag, done } = step;
         let outer = bag.iter().filter(|candidate| candidate.place.is_none());
@@ -84,19 +84,20 @@ impl Handlers<'_> {
         let consumed = bag.iter().map(|candidate| (candidate.message, None)).collect();
         let inside = Vec::new();
         let local = point.local;
-        let step = self.act(Deed { process, local, kind, transition, choices, consumed, inside });
+        let step =
+            self.step_ref(StepContents { process, local, kind, transition, choices, consumed, inside });
         Move { received, sent, ways, leads, step }
     }
 }
 
-impl Places<Act> for Handlers<'_> {
+impl Places<StepRef> for ProtocolChecker<'_> {
     fn start(&mut self, component: usize) -> PointId {
         let process = self.components.members(component)[0];
         let local = self.initial(process);
         self.number_point(Point { local, restarts: 0, inside: Vec::new() })
     }
 
-    fn moves(&mut self, component: usize, point: PointId, offers: &[MessageId]) -> Vec<Move<Act>> {
+    fn moves(&mut self, component: usize, point: PointId, offers: &[MessageId]) -> Vec<Move<StepRef>> {
         let process = self.components.members(component)[0];
         let point = self.points[point as usize].clone();
         let candidates = self.candidates(&point, offers);

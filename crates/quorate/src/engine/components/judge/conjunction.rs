@@ -28,7 +28,7 @@ use std::sync::Arc;
 
 use super::{Judge, causes_among, table_in};
 use crate::engine::Mutant;
-use crate::engine::components::checker::{Embedded, MessageId};
+use crate::engine::components::checker::{ComponentChecker, MessageId};
 use crate::engine::components::events::{EventId, Skeleton, What, for_each_closed_set};
 use crate::engine::components::global::Global;
 use crate::engine::components::local::NodeId;
@@ -77,7 +77,7 @@ struct Course {
 
 impl Judge<'_> {
     /// Looks for a cut of a skeleton in which more processes than the limit of a property satisfy its predicate.
-    pub(super) fn look_for_more_than<E: Embedded>(
+    pub(super) fn look_for_more_than<E: ComponentChecker>(
         &mut self,
         limit: usize,
         global: &mut Global<E>,
@@ -104,7 +104,7 @@ impl Judge<'_> {
 
     /// Finds what can be seen of the components that a property looks at: of each, whatever it has done, if everything is
     /// on offer to it that can be. A state that cannot be observed breaks the property by itself.
-    fn course<E: Embedded>(
+    fn course<E: ComponentChecker>(
         &mut self,
         enough: usize,
         global: &mut Global<E>,
@@ -154,7 +154,7 @@ impl Judge<'_> {
 
     /// What can be seen of a component in a skeleton, with these messages on offer; nothing that needs more than
     /// something else and shows less.
-    fn sights_in<E: Embedded>(
+    fn sights_in<E: ComponentChecker>(
         &mut self,
         enough: usize,
         global: &mut Global<E>,
@@ -219,7 +219,7 @@ impl Judge<'_> {
     }
 
     /// Goes through all cuts and counts at each how many processes can satisfy the predicate.
-    fn count_everywhere<E: Embedded>(
+    fn count_everywhere<E: ComponentChecker>(
         &mut self,
         enough: usize,
         course: &Course,
@@ -253,7 +253,7 @@ impl Judge<'_> {
 
     /// Tells of a cut in which a conjunction is satisfied.
     #[expect(clippy::too_many_arguments, reason = "what was found, and where")]
-    fn broken<E: Embedded>(
+    fn broken<E: ComponentChecker>(
         &self,
         course: &Course,
         conjunction: &Conjunction,
@@ -288,7 +288,7 @@ impl Judge<'_> {
 
 impl Course {
     /// What happens in a skeleton; nothing is seen of anybody yet.
-    fn of<E: Embedded>(global: &Global<E>, skeleton: &Skeleton) -> Self {
+    fn of<E: ComponentChecker>(global: &Global<E>, skeleton: &Skeleton) -> Self {
         let components = global.locals.checker.components();
         let of_component = |component| components.members(component).iter().map(|process| process.index());
         let members: Vec<Vec<usize>> =
@@ -362,7 +362,7 @@ impl Course {
 
 /// How many members of a component satisfy the predicate of a property at a place; enough by themselves if one of
 /// them cannot be observed.
-fn satisfied<E: Embedded>(
+fn satisfied<E: ComponentChecker>(
     global: &Global<E>,
     property: &Property,
     enough: usize,

@@ -11,9 +11,9 @@ use std::collections::{BTreeSet, HashMap, HashSet};
 
 use super::{Cause, Locals, Node, NodeId, Panic, Place, Table};
 use crate::engine::components::Halt;
-use crate::engine::components::checker::{Embedded, MessageId};
+use crate::engine::components::checker::{ComponentChecker, MessageId};
 use crate::engine::components::events::for_each_closed_set;
-use crate::engine::components::machine::{Machine, Ran};
+use crate::engine::components::machine::{ComponentRunner, Ran};
 use crate::engine::components::meter::{Done, Meter};
 use crate::engine::components::runs::{Happened, Held, Label, Run, for_each_run};
 use crate::report::Stopped;
@@ -79,10 +79,10 @@ struct Exploration<S> {
     found: Explored<S>,
 }
 
-/// Goes through all runs of a machine that is held to a local skeleton; tells from time to time what was done so
+/// Goes through all runs of a component that is held to a local skeleton; tells from time to time what was done so
 /// far.
-pub(super) fn explored<M: Machine>(
-    machine: &mut M,
+pub(super) fn explored<M: ComponentRunner>(
+    runner: &mut M,
     held: &Held<M::Step>,
     tick: &mut dyn FnMut(Done) -> Result<(), Halt>,
 ) -> Result<Explored<M::Step>, Halt> {
@@ -93,7 +93,7 @@ pub(super) fn explored<M: Machine>(
         known_branches: HashSet::new(),
         found: Explored::default(),
     };
-    let is_reliable = for_each_run(machine, held, &mut |operations, run| {
+    let is_reliable = for_each_run(runner, held, &mut |operations, run| {
         exploration.found.done.steps += operations as u64;
         if let Some(run) = run {
             exploration.found.done.runs += u64::from(run.is_maximal);
@@ -110,7 +110,7 @@ pub(super) fn explored<M: Machine>(
     Err(Halt::Stopped(Stopped::Impure(told.to_string())))
 }
 
-impl<E: Embedded> Locals<E> {
+impl<E: ComponentChecker> Locals<E> {
     /// What a component can do whose runs are enumerated.
     pub(super) fn enumerate(
         &mut self,
@@ -304,7 +304,7 @@ impl<S: Clone + Eq + std::hash::Hash> Exploration<S> {
 
 impl<S: Clone + Eq + std::hash::Hash> Explored<S> {
     /// The same in the numbers of another checker.
-    pub(in super::super) fn told_to<E: Embedded<Step = S>>(
+    pub(in super::super) fn told_to<E: ComponentChecker<Step = S>>(
         self,
         here: &mut E,
         there: &E,
@@ -339,7 +339,11 @@ impl<S: Clone + Eq + std::hash::Hash> Explored<S> {
 
 impl<S> Held<S> {
     /// The same in the numbers of another checker.
-    pub(in super::super) fn told_to<E: Embedded<Step = S>>(&self, here: &mut E, there: &E) -> Held<S> {
+    pub(in super::super) fn told_to<E: ComponentChecker<Step = S>>(
+        &self,
+        here: &mut E,
+        there: &E,
+    ) -> Held<S> {
         let Held { component, arrivals, skeleton, begins, mutant } = self;
         let arrivals = arrivals.iter().map(|message| here.message_of(there, *message)).collect();
         let mut told = |labels: &Vec<Label>| -> Vec<Label> {
@@ -353,7 +357,7 @@ impl<S> Held<S> {
 }
 
 /// What others see, in the numbers of another checker.
-fn translated<E: Embedded>(label: Label, here: &mut E, there: &E) -> Label {
+fn translated<E: ComponentChecker>(label: Label, here: &mut E, there: &E) -> Label {
     let mut told = |messages: Vec<MessageId>| -> Vec<MessageId> {
         messages.into_iter().map(|message| here.message_of(there, message)).collect()
     };

@@ -14,7 +14,7 @@ use std::time::Duration;
 use super::enumerate::{Explored, explored, is_too_many};
 use super::{Locals, Wanted};
 use crate::engine::components::Halt;
-use crate::engine::components::checker::Embedded;
+use crate::engine::components::checker::ComponentChecker;
 use crate::engine::components::meter::{Done, Meter};
 use crate::engine::components::runs::Held;
 use crate::report::Stopped;
@@ -40,7 +40,7 @@ struct Progress {
     is_stopped: AtomicBool,
 }
 
-impl<E: Embedded> Locals<E> {
+impl<E: ComponentChecker> Locals<E> {
     /// Makes those of these tables that are not known yet and take an exploration of their own.
     pub(in super::super) fn make(&mut self, wanted: Vec<Wanted>, meter: &mut Meter<'_>) -> Result<(), Halt> {
         let mut seen = HashSet::new();
@@ -61,17 +61,17 @@ impl<E: Embedded> Locals<E> {
         }
         for (job, finding) in jobs.iter().zip(self.explore_together(&jobs, meter)?) {
             let Finding { worker, explored, asked } = finding;
-            let Locals { twins, checker, .. } = self;
-            let twin = &twins[worker];
+            let Locals { forks, checker, .. } = self;
+            let fork = &forks[worker];
             for asked in &asked {
-                checker.learn_from(twin, asked);
+                checker.learn_from(fork, asked);
             }
             let component = self.nodes[job.node].key.component;
-            let found = explored?.told_to(checker, twin, component);
+            let found = explored?.told_to(checker, fork, component);
             let (table, _) = self.adopt(job.node, found, meter)?;
             self.keep_table(job.node, &job.offers, table, meter)?;
         }
-        match self.twins.iter().find_map(E::unreliable) {
+        match self.forks.iter().find_map(E::unreliable) {
             Some(stopped) => Err(Halt::Stopped(stopped)),
             None => Ok(()),
         }
@@ -85,22 +85,22 @@ impl<E: Embedded> Locals<E> {
     ) -> Result<Vec<Finding<E::Step>>, Halt> {
         let held: Vec<Held<E::Step>> = jobs.iter().map(|job| self.held(job.node, &job.offers)).collect();
         let workers = self.threads.clamp(1, jobs.len());
-        while self.twins.len() < workers {
-            self.twins.push(self.checker.twin());
+        while self.forks.len() < workers {
+            self.forks.push(self.checker.fork());
         }
-        let Locals { checker, twins, .. } = self;
+        let Locals { checker, forks, .. } = self;
         let checker: &E = checker;
         let (next, progress, places_max) = (AtomicUsize::new(0), Progress::default(), meter.places_max());
         let (told, findings) = channel();
         let mut found: Vec<Option<Finding<E::Step>>> = held.iter().map(|_| None).collect();
         let stopped = std::thread::scope(|scope| {
-            for (worker, twin) in twins.iter_mut().take(workers).enumerate() {
+            for (worker, fork) in forks.iter_mut().take(workers).enumerate() {
                 let (next, progress, held, told) = (&next, &progress, &held, told.clone());
                 scope.spawn(move || {
                     while let Some((at, held)) = take_next(next, held) {
-                        let held = held.told_to(twin, checker);
-                        let explored = progress.explore(twin, &held, places_max);
-                        let asked = twin.learned().unwrap_or_default();
+                        let held = held.told_to(fork, checker);
+                        let explored = progress.explore(fork, &held, places_max);
+                        let asked = fork.learned().unwrap_or_default();
                         if told.send((at, Finding { worker, explored, asked })).is_err() {
                             break;
                         }
@@ -137,14 +137,14 @@ fn take_next<'j, T>(next: &AtomicUsize, jobs: &'j [T]) -> Option<(usize, &'j T)>
 
 impl Progress {
     /// Explores a component on the current thread.
-    fn explore<E: Embedded>(
+    fn explore<E: ComponentChecker>(
         &self,
-        twin: &mut E,
+        fork: &mut E,
         held: &Held<E::Step>,
         places_max: u64,
     ) -> Result<Explored<E::Step>, Halt> {
         let mut before = Done::default();
-        explored(twin, held, &mut |done| {
+        explored(fork, held, &mut |done| {
             self.places.fetch_add(done.places - before.places, Ordering::Relaxed);
             self.steps.fetch_add(done.steps - before.steps, Ordering::Relaxed);
             self.runs.fetch_add(done.runs - before.runs, Ordering::Relaxed);
