@@ -10,7 +10,7 @@ use std::sync::{Arc, Mutex};
 
 use quorate::ProcessId;
 use quorate::engine::components::{
-    ComponentChecker, ComponentRunner, Components, MessageId, Operation, Places, Ran, Scheduler, compose,
+    ComponentChecker, ComponentRunner, Components, LocalPoints, MessageId, Operation, Ran, Scheduler, compose,
 };
 use quorate::engine::{Search, Watch};
 use quorate::model::Value;
@@ -335,7 +335,7 @@ where
     }
 
     /// A thread can only be run from the beginning.
-    fn places(&mut self, _component: usize) -> Option<&mut dyn Places<Step>> {
+    fn local_points(&mut self, _component: usize) -> Option<&mut dyn LocalPoints<Step>> {
         None
     }
 

@@ -4,7 +4,7 @@
 //! decides what happens (`machine.rs`); holding them to a prefix or to a local skeleton, telling what deviates from it,
 //! whether in what is sent or in what is received, and running to completion are done with that, by `runs.rs`,
 //! `local.rs` and `global.rs`, for every checker alike.
-//! Differs: where places in a component's run that have the same future can be told, they are explored once, however
+//! Differs: where points in a component's run that have the same future can be told, they are explored once, however
 //! many runs lead there.
 //! Held by: testkit/tests/dir.rs, through `handlers.rs`; the tests of quorate-threads.
 
@@ -15,8 +15,8 @@ use crate::report::Stopped;
 
 /// A message with its sender and its receiver, by number.
 pub type MessageId = u32;
-/// A place in the run of a component. Places with the same number have the same future.
-pub type PointId = u32;
+/// A point in the run of a component. LocalPoints with the same number have the same future.
+pub type LocalPointId = u32;
 
 /// A step that a component of one agent can take.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -28,24 +28,24 @@ pub struct Move<S> {
     /// How many steps this is: they differ only in which of several equal messages they consume.
     pub ways: u128,
     /// Where it leads; `None` for a panic.
-    pub leads: Option<PointId>,
+    pub leads: Option<LocalPointId>,
     /// What it takes to repeat it.
     pub step: S,
 }
 
-/// Components whose places can be told, with everything that can happen there.
-pub trait Places<S> {
+/// Components whose points can be told, with everything that can happen there.
+pub trait LocalPoints<S> {
     /// The beginning of a component's run.
-    fn start(&mut self, component: usize) -> PointId;
+    fn start(&mut self, component: usize) -> LocalPointId;
 
-    /// Every step that a component can take from a place in its run if these messages are on offer to it.
-    fn moves(&mut self, component: usize, point: PointId, offers: &[MessageId]) -> Vec<Move<S>>;
+    /// Every step that a component can take from a point in its run if these messages are on offer to it.
+    fn moves(&mut self, component: usize, local_point: LocalPointId, offers: &[MessageId]) -> Vec<Move<S>>;
 
-    /// A hash of a place, which is the same in every process that has asked the same of the checker.
-    fn fingerprint(&self, component: usize, point: PointId) -> u128;
+    /// A hash of a point, which is the same in every process that has asked the same of the checker.
+    fn fingerprint(&self, component: usize, local_point: LocalPointId) -> u128;
 
-    /// What properties see of a component at a place.
-    fn observed_at(&mut self, component: usize, point: PointId) -> usize;
+    /// What properties see of a component at a point.
+    fn observed_at(&mut self, component: usize, local_point: LocalPointId) -> usize;
 }
 
 /// A model checker that lets itself be driven. There can be several for one system, each on a thread of its own and
@@ -57,8 +57,8 @@ pub trait ComponentChecker: ComponentRunner<Step: Send + Sync> + Send + Sync + S
     /// Who sent a message, and to whom.
     fn ends_of(&self, message: MessageId) -> (ProcessId, ProcessId);
 
-    /// The places of a component, if it has one agent and they can be told; otherwise its runs are enumerated.
-    fn places(&mut self, component: usize) -> Option<&mut dyn Places<Self::Step>>;
+    /// The points of a component, if it has one agent and they can be told; otherwise its runs are enumerated.
+    fn local_points(&mut self, component: usize) -> Option<&mut dyn LocalPoints<Self::Step>>;
 
     /// What a number stands for that tells what properties see of a process: its local state, or one that looks the
     /// same to them.

@@ -20,7 +20,7 @@ pub(super) type InterfaceMessage = (EventId, usize);
 pub(super) enum What {
     /// It receives or sends.
     Interface(LabelId),
-    /// The component rests at a place of a node, until something new is on offer. Nobody sees it: it is a device of
+    /// The component rests at a point of a node, until something new is on offer. Nobody sees it: it is a device of
     /// the search (see `local.rs`).
     Rest(NodeId, usize),
 }

@@ -6,7 +6,7 @@
 //! run to completion in any order, unless a known one begins like it.
 //! Differs: what a component can do at a local skeleton is found in one go, for all that is on offer there, so new
 //! branches never have to be matched with old skeletons; the index over (component, local skeleton) is the table of
-//! nodes. No run is kept: every place of a node has the steps that lead to it, and steps of different components fit
+//! nodes. No run is kept: every point of a node has the steps that lead to it, and steps of different components fit
 //! together because their skeletons do.
 //! Known: finds the skeleton of every maximal run. Take one that is not found, with its rests, and a known one that has
 //! as much in common with it as any. The first event that is missing is possible in the known one, cut back to where
@@ -183,17 +183,17 @@ impl<E: ComponentChecker> Global<E> {
     /// Makes the tables that show what can happen instead of what a skeleton says, and what can be seen in its course. A
     /// panic in any of them comes first: where nothing but a panic can follow, there is nothing to be seen.
     fn prepare_branches(&mut self, skeleton: &Skeleton, meter: &mut Meter<'_>) -> Result<(), Halt> {
-        let mut places = Vec::new();
+        let mut cases = Vec::new();
         for component in 0..self.components() {
             if self.locals.is_enumerated(component) {
                 let own = self.events.of(skeleton, component);
                 let prefixes = self.prefixes(&own).into_iter();
                 let prefix = |kept: Vec<EventId>| self.events.max_prefix(skeleton, component, &kept);
-                places.extend(prefixes.map(|kept| (prefix(kept), component)));
+                cases.extend(prefixes.map(|kept| (prefix(kept), component)));
             }
         }
-        self.prepare(&places, meter)?;
-        for (prefix, component) in &places {
+        self.prepare(&cases, meter)?;
+        for (prefix, component) in &cases {
             self.situation(prefix, *component, meter)?;
         }
         Ok(())
@@ -201,10 +201,10 @@ impl<E: ComponentChecker> Global<E> {
 
     /// The prefixes of what a component does.
     fn prefixes(&self, own: &[EventId]) -> Vec<Vec<EventId>> {
-        let place = |event: EventId| own.binary_search(&event).ok();
+        let position = |event: EventId| own.binary_search(&event).ok();
         let needs = |event: &EventId| {
             let event = self.events.get(*event);
-            event.before.iter().copied().chain(event.rest).filter_map(place).collect()
+            event.before.iter().copied().chain(event.rest).filter_map(position).collect()
         };
         let needs: Vec<Vec<usize>> = own.iter().map(needs).collect();
         let mut prefixes = Vec::new();
@@ -215,7 +215,7 @@ impl<E: ComponentChecker> Global<E> {
         let Ok(()) = for_each_closed_set(&needs, &mut note);
         if self.frame.is_some() {
             let mut begun = self.beginning();
-            begun.retain(|event| place(*event).is_some());
+            begun.retain(|event| position(*event).is_some());
             prefixes.retain(|prefix: &Vec<EventId>| begun.iter().all(|event| prefix.contains(event)));
         }
         if self.mutant == Some(Mutant::NoPrefixes) {
@@ -235,8 +235,8 @@ impl<E: ComponentChecker> Global<E> {
         self.prepare_branches(&complete, meter)?;
         let bare = self.events.bare(&complete);
         if self.frame.is_some() {
-            // Inside of a component it stands for runs of that, as a place does.
-            meter.add(Done { places: 1, ..Done::default() })?;
+            // Inside of a component it stands for runs of that, as a point does.
+            meter.add(Done { points: 1, ..Done::default() })?;
         }
         let judged = if self.note(complete.clone(), meter) { Some(told(self, &bare, meter)?) } else { None };
         self.keep(&[Record::Found(complete, judged)])
@@ -261,9 +261,9 @@ impl<E: ComponentChecker> Global<E> {
             (0..self.components()).partition(|component| self.locals.is_enumerated(*component));
         loop {
             let before = skeleton.len();
-            let places: Vec<(Skeleton, usize)> =
+            let cases: Vec<(Skeleton, usize)> =
                 together.iter().map(|component| (skeleton.clone(), *component)).collect();
-            self.prepare(&places, meter)?;
+            self.prepare(&cases, meter)?;
             // What one component does next takes nothing from another.
             let mut next = Vec::new();
             for component in &together {
@@ -351,10 +351,10 @@ impl<E: ComponentChecker> Global<E> {
 
     /// Makes the tables of some components, each in a skeleton, together. What they are asked for may show which others
     /// are needed.
-    fn prepare(&mut self, places: &[(Skeleton, usize)], meter: &mut Meter<'_>) -> Result<(), Halt> {
+    fn prepare(&mut self, cases: &[(Skeleton, usize)], meter: &mut Meter<'_>) -> Result<(), Halt> {
         loop {
             let wanted: Vec<Wanted> =
-                places.iter().filter_map(|(skeleton, component)| self.wanted(skeleton, *component)).collect();
+                cases.iter().filter_map(|(skeleton, component)| self.wanted(skeleton, *component)).collect();
             if wanted.is_empty() {
                 return Ok(());
             }
@@ -385,9 +385,9 @@ impl<E: ComponentChecker> Global<E> {
                     standing.events[self.locals.label(label).member].push(event);
                     self.locals.child(standing.node, label)?
                 }
-                What::Rest(node, place) => {
+                What::Rest(node, point) => {
                     standing.rest = Some(event);
-                    self.locals.rest(node, place)
+                    self.locals.rest(node, point)
                 }
             };
         }
@@ -489,8 +489,8 @@ impl<E: ComponentChecker> Global<E> {
         }
         let mut bare = self.locals.label(label).clone();
         for rest in self.events.rests_before(&event) {
-            if let What::Rest(node, place) = self.events.get(rest).what {
-                let taken = &self.locals.place(node, place).taken;
+            if let What::Rest(node, point) = self.events.get(rest).what {
+                let taken = &self.locals.point(node, point).taken;
                 if !taken.is_empty() {
                     bare.received = self.locals.joined(taken, &bare.received);
                 }
@@ -512,28 +512,28 @@ impl<E: ComponentChecker> Global<E> {
         let is_held = self.frame.is_some() && self.mutant != Some(Mutant::NoHeldRests);
         let rests = if is_held { self.held_rests(table, events) } else { table.rests.clone() };
         let mut apart = Vec::new();
-        for place in rests {
-            apart.extend(self.locals.apart(standing.node, place, meter)?);
+        for point in rests {
+            apart.extend(self.locals.apart(standing.node, point, meter)?);
         }
         let mut next = Vec::new();
-        for place in apart {
-            let taken = &self.locals.place(standing.node, place).taken;
+        for point in apart {
+            let taken = &self.locals.point(standing.node, point).taken;
             for received in offer.ways_to_receive(taken, |message| self.locals.checker.ends_of(message)) {
-                next.push(self.rest_event(component, standing, place, received));
+                next.push(self.rest_event(component, standing, point, received));
             }
         }
         Ok(next)
     }
 
-    /// The event that a component rests at a place of its node.
+    /// The event that a component rests at a point of its node.
     pub(super) fn rest_event(
         &mut self,
         component: usize,
         standing: &Standing,
-        place: usize,
+        point: usize,
         received: Vec<InterfaceMessage>,
     ) -> EventId {
-        let what = What::Rest(standing.node, place);
+        let what = What::Rest(standing.node, point);
         let before = standing.events.iter().filter_map(|events| events.last().copied()).collect();
         self.number_event(Event { component, what, before, rest: standing.rest, received })
     }
@@ -603,7 +603,7 @@ impl OnOffer {
 }
 
 fn insert(skeleton: &mut Skeleton, event: EventId) {
-    if let Err(place) = skeleton.binary_search(&event) {
-        skeleton.insert(place, event);
+    if let Err(position) = skeleton.binary_search(&event) {
+        skeleton.insert(position, event);
     }
 }

@@ -1,7 +1,7 @@
 //! The embedded checker for protocols: it runs handlers, each once for a local state, the messages it consumes and
 //! the choices it makes.
 //!
-//! From: ALGORITHMS 2 and 6. A component is a process, whose places can be told (`single.rs`), or a group of processes,
+//! From: ALGORITHMS 2 and 6. A component is a process, whose points can be told (`single.rs`), or a group of processes,
 //! whose runs are enumerated (`group.rs`).
 //! Differs from the kernel: traces are counted, so a process by itself tells which of several equal messages it may
 //! consume, and in a group each message is told by the step that sent it.
@@ -14,8 +14,8 @@ use std::collections::{BTreeSet, HashMap};
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::sync::Arc;
 
-use self::single::Point;
-use super::checker::{ComponentChecker, MessageId, Places, PointId};
+use self::single::LocalPoint;
+use super::checker::{ComponentChecker, LocalPointId, LocalPoints, MessageId};
 use super::partition::{Components, LocalStep};
 use crate::base::{ProcessId, Value, fold};
 use crate::model::{Envelope, Model, Outcome, Panicked, QuorumSystem, Trigger};
@@ -70,7 +70,7 @@ type Origin = (usize, usize, usize);
 struct Candidate {
     message: MessageId,
     /// Where it is inside the component; nowhere if it is on offer.
-    place: Option<usize>,
+    position: Option<usize>,
     /// How many equal ones there are, if they need not be told apart.
     copies: u128,
 }
@@ -117,8 +117,8 @@ pub struct ProtocolChecker<'m> {
     observed: HashMap<LocalId, usize>,
     sights: HashMap<Vec<Option<Value>>, usize>,
     shown: Vec<LocalId>,
-    points: Vec<Point>,
-    point_numbers: HashMap<Point, PointId>,
+    local_points: Vec<LocalPoint>,
+    local_point_numbers: HashMap<LocalPoint, LocalPointId>,
     /// Whether a process can do something with a message in a local state.
     interests: HashMap<(ProcessId, LocalId, MessageId), bool>,
     /// What was asked since it was last told.
@@ -147,8 +147,8 @@ impl<'m> ProtocolChecker<'m> {
             observed: HashMap::new(),
             sights: HashMap::new(),
             shown: Vec::new(),
-            points: Vec::new(),
-            point_numbers: HashMap::new(),
+            local_points: Vec::new(),
+            local_point_numbers: HashMap::new(),
             interests: HashMap::new(),
             asked: Vec::new(),
             impure: None,
@@ -160,7 +160,7 @@ impl<'m> ProtocolChecker<'m> {
 
     /// About how many bytes it takes.
     pub fn bytes(&self) -> u64 {
-        let entries = self.messages.len() + self.locals.len() + self.answers.len() + self.points.len();
+        let entries = self.messages.len() + self.locals.len() + self.answers.len() + self.local_points.len();
         entries as u64 * 256
     }
 
@@ -379,7 +379,7 @@ impl<'m> ProtocolChecker<'m> {
         let mut steps = Vec::new();
         for transition in 0..self.model.process(process).transitions().len() {
             for mut bag in self.bags(process, local, transition, candidates) {
-                bag.sort_unstable_by_key(|candidate| (candidate.message, candidate.place));
+                bag.sort_unstable_by_key(|candidate| (candidate.message, candidate.position));
                 let contents: Vec<MessageId> = bag.iter().map(|candidate| candidate.message).collect();
                 for answer in self.answers(process, local, transition, &contents).iter() {
                     let Answer { done, choices } = answer;
@@ -463,7 +463,7 @@ impl ComponentChecker for ProtocolChecker<'_> {
         (envelope.from, *to)
     }
 
-    fn places(&mut self, component: usize) -> Option<&mut dyn Places<StepRef>> {
+    fn local_points(&mut self, component: usize) -> Option<&mut dyn LocalPoints<StepRef>> {
         (!self.is_inside && self.components.members(component).len() == 1).then_some(self)
     }
 

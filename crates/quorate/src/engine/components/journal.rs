@@ -63,15 +63,15 @@ impl Eq for Logbook {}
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(super) enum KeptWhat {
     Interface(LabelId),
-    Rest(KeptPlace),
+    Rest(LoggedPoint),
 }
 
-/// A place of a node: the rests and labels that lead to the node, what was received there, and a hash of the place.
+/// A point of a node: the rests and labels that lead to the node, what was received there, and a hash of the point.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub(super) struct KeptPlace {
+pub(super) struct LoggedPoint {
     pub(super) component: usize,
-    /// The place at which it rested before, if any.
-    pub(super) rest: Option<Box<KeptPlace>>,
+    /// The point at which it rested before, if any.
+    pub(super) rest: Option<Box<LoggedPoint>>,
     /// What others saw of each member since.
     pub(super) labels: Vec<Vec<LabelId>>,
     pub(super) taken: Vec<u32>,
@@ -96,7 +96,7 @@ pub(super) struct Judged {
     pub(super) runs: u128,
     /// Does one of them never end?
     pub(super) endless: bool,
-    /// The maximal local traces that they are made of: hashes of places, and how many traces lead there.
+    /// The maximal local traces that they are made of: hashes of points, and how many traces lead there.
     pub(super) ends: Vec<(u128, u128)>,
 }
 
@@ -133,9 +133,9 @@ impl Record {
                 words.put(*component as u64);
                 match what {
                     KeptWhat::Interface(label) => words.put((*label).into()),
-                    KeptWhat::Rest(place) => {
+                    KeptWhat::Rest(point) => {
                         words.put(u64::MAX);
-                        words.place(place);
+                        words.point(point);
                     }
                 }
                 words.list(before, |words, event| words.put((*event).into()));
@@ -178,7 +178,7 @@ impl Record {
             2 => Record::Event(KeptEvent {
                 component: from.index()?,
                 what: match from.take()? {
-                    u64::MAX => KeptWhat::Rest(from.place()?),
+                    u64::MAX => KeptWhat::Rest(from.point()?),
                     label => KeptWhat::Interface(u32::try_from(label).ok()?),
                 },
                 before: from.list(Reader::short)?,
@@ -241,12 +241,12 @@ impl Words {
         }
     }
 
-    fn place(&mut self, place: &KeptPlace) {
-        let KeptPlace { component, rest, labels, taken, hash } = place;
+    fn point(&mut self, point: &LoggedPoint) {
+        let LoggedPoint { component, rest, labels, taken, hash } = point;
         self.put(*component as u64);
         self.put(rest.is_some().into());
         if let Some(rest) = rest {
-            self.place(rest);
+            self.point(rest);
         }
         self.list(labels, |words, labels| words.list(labels, |words, label| words.put((*label).into())));
         self.list(taken, |words, message| words.put((*message).into()));
@@ -290,10 +290,10 @@ impl Reader<'_> {
         (0..count).map(|_| each(self)).collect()
     }
 
-    fn place(&mut self) -> Option<KeptPlace> {
-        Some(KeptPlace {
+    fn point(&mut self) -> Option<LoggedPoint> {
+        Some(LoggedPoint {
             component: self.index()?,
-            rest: if self.take()? == 0 { None } else { Some(Box::new(self.place()?)) },
+            rest: if self.take()? == 0 { None } else { Some(Box::new(self.point()?)) },
             labels: self.list(|from| from.list(Reader::short))?,
             taken: self.list(Reader::short)?,
             hash: self.wide()?,
@@ -307,14 +307,14 @@ mod tests {
 
     #[test]
     fn records_are_read_as_they_were_written() {
-        let place = KeptPlace {
+        let point = LoggedPoint {
             component: 1,
             rest: None,
             labels: vec![vec![3], vec![]],
             taken: vec![5],
             hash: 1 << 100,
         };
-        let resting = KeptPlace { rest: Some(Box::new(place.clone())), ..place.clone() };
+        let resting = LoggedPoint { rest: Some(Box::new(point.clone())), ..point.clone() };
         let event = KeptEvent {
             component: 2,
             what: KeptWhat::Interface(7),

@@ -4,7 +4,7 @@
 //! ALGORITHMS 6, with the three gaps of the paper closed. `trace.rs` has runs as partial orders, `checker.rs` what a
 //! model checker must offer to be driven, `handlers.rs` that for protocols, `local.rs` and `global.rs` the explorers,
 //! `nested.rs` systems inside components, `judge.rs` properties and counts, `underway.rs` starts in the middle of a run.
-//! Known: every reachable state, and every way in which a run can end, is that of some combination of places of a cut
+//! Known: every reachable state, and every way in which a run can end, is that of some combination of points of a cut
 //! of a skeleton, so `Holds` means what it means elsewhere. Runs that never end have no end to be found: a limit ends
 //! the search then, unless nobody sees the part that is repeated.
 //! Held by: testkit/tests/dir.rs, quorate-zoo/tests/dir.rs.
@@ -24,7 +24,7 @@ mod runs;
 
 mod underway;
 
-pub use checker::{ComponentChecker, MessageId, Move, Places, PointId};
+pub use checker::{ComponentChecker, LocalPointId, LocalPoints, MessageId, Move};
 pub use handlers::{ProtocolChecker, StepRef};
 pub use journal::{Ledger, Logbook};
 pub use machine::{ComponentRunner, Operation, Ran, Scheduler};
@@ -47,10 +47,10 @@ pub use crate::report::Interfaces;
 use crate::report::{Coverage, Report, Stopped, Verdict};
 use crate::world::{Channel, Crashes, Delivery};
 
-/// Components at certain places, in a prefix of a skeleton.
+/// Components at certain points, in a prefix of a skeleton.
 struct Cut {
     skeleton: Skeleton,
-    places: Vec<usize>,
+    points: Vec<usize>,
 }
 
 /// A property that does not hold at a cut.
@@ -197,10 +197,10 @@ pub fn compose<E: ComponentChecker>(
         },
         Err(Halt::Panicking(panicking)) => {
             let Panicking { skeleton, component, panic } = *panicking;
-            let mut places = vec![0; global.components()];
-            places[component] = panic.place;
+            let mut points = vec![0; global.components()];
+            points[component] = panic.point;
             let (step, message) = global.locals.panics[panic.number].clone();
-            match ways(&mut global, &mut meter, &Cut { skeleton, places }) {
+            match ways(&mut global, &mut meter, &Cut { skeleton, points }) {
                 Ok(ways) => Found::Panic { component, ways, step, message },
                 Err(stopped) => Found::Stopped(stopped),
             }
@@ -225,14 +225,14 @@ fn ways<E: ComponentChecker>(
     cut: &Cut,
 ) -> Result<Vec<Vec<E::Step>>, Stopped> {
     let mut ways = Vec::new();
-    for (component, place) in cut.places.iter().enumerate() {
+    for (component, point) in cut.points.iter().enumerate() {
         let offers = global.on_offer(&cut.skeleton, component).contents;
         let standing = global.standing(&cut.skeleton, component, meter).and_then(|standing| {
             global.locals.table(standing.node, &offers, meter)?;
             Ok(standing.node)
         });
         match standing {
-            Ok(node) => ways.push(global.locals.way_to(node, *place)),
+            Ok(node) => ways.push(global.locals.way_to(node, *point)),
             Err(Halt::Stopped(stopped)) => return Err(stopped),
             Err(Halt::Panicking(_) | Halt::Broken(_)) => {
                 panic!("a bug in quorate: a violation is found on the way to another")

@@ -19,8 +19,8 @@ use super::checker::{ComponentChecker, MessageId};
 use super::events::{Event, EventId, Skeleton, What, for_each_choice, for_each_closed_set};
 use super::global::{Global, Situation};
 use super::journal::{Judged, hash128};
-use super::local::{Explored, LabelId, Last, Locals, NodeId, Panic, Panicked, Spot, Table, Way};
-use super::meter::{Done, Meter, PLACE_BYTES};
+use super::local::{Explored, FoundPoint, LabelId, Last, Locals, NodeId, Panic, Panicked, Table, Way};
+use super::meter::{Done, Meter, POINT_BYTES};
 use super::partition::Components;
 use super::runs::{Held, Label};
 use crate::base::ProcessId;
@@ -62,18 +62,18 @@ enum Fate {
     Next(Label),
 }
 
-/// Runs of the parts that end alike: in a skeleton, for each part, the node and the places.
+/// Runs of the parts that end alike: in a skeleton, for each part, the node and the points.
 struct Class {
     skeleton: Skeleton,
     nodes: Vec<NodeId>,
-    places: Vec<Vec<usize>>,
+    points: Vec<Vec<usize>>,
 }
 
 /// One of them.
 #[derive(Clone)]
 struct Pin {
     skeleton: Skeleton,
-    places: Vec<usize>,
+    points: Vec<usize>,
     /// A hash of who received what from whom: the steps of the members do not tell that of equal messages.
     letters: u128,
 }
@@ -83,7 +83,7 @@ pub(super) struct Nested<E: ComponentChecker> {
     global: Global<E>,
     classes: HashMap<(NodeId, usize), Class>,
     pins: HashMap<(NodeId, usize), Pin>,
-    /// The numbers of those that were taken apart, by the skeleton, without what comes from outside, and the places.
+    /// The numbers of those that were taken apart, by the skeleton, without what comes from outside, and the points.
     numbers: HashMap<(NodeId, Skeleton, Vec<usize>), usize>,
 }
 
@@ -92,7 +92,7 @@ struct Alike {
     observed: Vec<usize>,
     /// What could be seen outside next.
     next: Vec<Label>,
-    places: Vec<usize>,
+    points: Vec<usize>,
     traces: u128,
 }
 
@@ -205,7 +205,7 @@ impl<E: ComponentChecker> Global<E> {
         self.frame.as_ref().map_or(Skeleton::new(), |frame| frame.begins.clone())
     }
 
-    /// Of the places where a component that is held may be at the end, those at which it may stay, though it could do
+    /// Of the points where a component that is held may be at the end, those at which it may stay, though it could do
     /// something elsewhere: the events that can happen are given.
     pub(super) fn held_rests(&self, table: &Table, possible: &[EventId]) -> Vec<usize> {
         let received = |event: &EventId| &self.events.get(*event).received;
@@ -223,7 +223,7 @@ impl<E: ComponentChecker> Global<E> {
                 .collect();
             possible.iter().any(|wanted| !own.iter().any(|event| within(event, wanted)))
         };
-        table.last.iter().filter(|(_, next)| stays(next)).map(|(place, _)| *place).collect()
+        table.last.iter().filter(|(_, next)| stays(next)).map(|(point, _)| *point).collect()
     }
 
     /// The events that stand for what comes from outside: equal messages, or those of one sender to one receiver, follow
@@ -271,12 +271,12 @@ impl<E: ComponentChecker> Global<E> {
         hash128(&letters)
     }
 
-    /// A skeleton in which every component rests at a place.
+    /// A skeleton in which every component rests at a point.
     fn pinned(&mut self, pin: &Pin, meter: &mut Meter<'_>) -> Result<Skeleton, Halt> {
         let mut skeleton = pin.skeleton.clone();
-        for (component, place) in pin.places.iter().enumerate() {
+        for (component, point) in pin.points.iter().enumerate() {
             let standing = self.standing(&pin.skeleton, component, meter)?;
-            let rest = self.rest_event(component, &standing, place.to_owned(), Vec::new());
+            let rest = self.rest_event(component, &standing, point.to_owned(), Vec::new());
             skeleton.push(rest);
         }
         skeleton.sort_unstable();
@@ -317,7 +317,7 @@ impl<E: ComponentChecker> Nested<E> {
                 fates.entry(label).or_default().push(fate);
             }
         }
-        for (place, next) in &situation.table.last {
+        for (point, next) in &situation.table.last {
             let of_next: Vec<&Fate> = next.iter().filter_map(|label| fates.get(label)).flatten().collect();
             if of_next.iter().any(|fate| matches!(fate, Fate::Happens)) {
                 continue;
@@ -333,20 +333,20 @@ impl<E: ComponentChecker> Nested<E> {
                 }
             }
             let outside: Vec<usize> = outside.into_iter().collect();
-            let there = self.global.locals.place(situation.standing.node, *place);
+            let there = self.global.locals.point(situation.standing.node, *point);
             let key = (there.observed.clone(), outside);
             let class = *numbers.entry(key).or_insert_with_key(|(observed, outside)| {
                 let next = outside.iter().map(|at| labels[*at].clone()).collect();
-                classes.push(Alike { observed: observed.clone(), next, places: Vec::new(), traces: 0 });
+                classes.push(Alike { observed: observed.clone(), next, points: Vec::new(), traces: 0 });
                 classes.len() - 1
             });
-            classes[class].places.push(*place);
+            classes[class].points.push(*point);
             classes[class].traces = classes[class].traces.saturating_add(there.traces);
         }
         classes
     }
 
-    /// What the members see at places of the parts.
+    /// What the members see at points of the parts.
     fn observed(&self, of_parts: &[&[usize]]) -> Vec<usize> {
         let mut observed = vec![0; self.global.members.len()];
         for (part, of_part) in of_parts.iter().enumerate() {
@@ -359,12 +359,12 @@ impl<E: ComponentChecker> Nested<E> {
         observed
     }
 
-    /// What the members do to get to places of the parts, one part after the other.
-    fn way(&self, nodes: &[NodeId], places: &[usize]) -> Way<E::Step> {
+    /// What the members do to get to points of the parts, one part after the other.
+    fn way(&self, nodes: &[NodeId], points: &[usize]) -> Way<E::Step> {
         let mut way = Vec::new();
-        for (part, (node, place)) in nodes.iter().zip(places).enumerate() {
+        for (part, (node, point)) in nodes.iter().zip(points).enumerate() {
             let members = self.global.locals.checker.components().members(part);
-            for (agent, step) in self.global.locals.run(*node, *place) {
+            for (agent, step) in self.global.locals.run(*node, *point) {
                 let at = self
                     .global
                     .members
@@ -393,7 +393,7 @@ impl<E: ComponentChecker> Nested<E> {
             meter.pass()?;
             let chosen: Vec<&Alike> = parts.iter().zip(chosen).map(|(part, at)| &part[*at]).collect();
             let observed: Vec<&[usize]> = chosen.iter().map(|class| class.observed.as_slice()).collect();
-            let first: Vec<usize> = chosen.iter().map(|class| class.places[0]).collect();
+            let first: Vec<usize> = chosen.iter().map(|class| class.points[0]).collect();
             let traces = chosen.iter().fold(1_u128, |traces, class| traces.saturating_mul(class.traces));
             let mut next: Vec<Label> = Vec::new();
             for label in chosen.iter().flat_map(|class| &class.next) {
@@ -402,10 +402,10 @@ impl<E: ComponentChecker> Nested<E> {
                 }
             }
             let (way, observed) = (self.way(&nodes, &first), self.observed(&observed));
-            found.last.push(Last { place: found.places.len(), next });
-            found.places.push(Spot { way, observed, alike: Some(traces) });
-            let places = chosen.iter().map(|class| class.places.clone()).collect();
-            classes.push(Class { skeleton: skeleton.clone(), nodes: nodes.clone(), places });
+            found.last.push(Last { point: found.points.len(), next });
+            found.points.push(FoundPoint { way, observed, alike: Some(traces) });
+            let points = chosen.iter().map(|class| class.points.clone()).collect();
+            classes.push(Class { skeleton: skeleton.clone(), nodes: nodes.clone(), points });
             Ok(())
         })
     }
@@ -447,20 +447,20 @@ impl<E: ComponentChecker> Nested<E> {
             let mut shown: Vec<Vec<usize>> = Vec::new();
             for (part, node) in nodes.iter().enumerate() {
                 let offers = self.global.offers_for_sights(&cut, part, *node);
-                shown.push(self.global.locals.table(*node, &offers, meter)?.places.clone());
+                shown.push(self.global.locals.table(*node, &offers, meter)?.points.clone());
             }
             let sizes: Vec<usize> = shown.iter().map(Vec::len).collect();
             for_each_choice(&sizes, &mut |chosen| {
                 meter.pass()?;
-                let places: Vec<usize> = shown.iter().zip(chosen).map(|(part, at)| part[*at]).collect();
-                let of_part = |(node, place): (&NodeId, &usize)| {
-                    self.global.locals.place(*node, *place).observed.as_slice()
+                let points: Vec<usize> = shown.iter().zip(chosen).map(|(part, at)| part[*at]).collect();
+                let of_part = |(node, point): (&NodeId, &usize)| {
+                    self.global.locals.point(*node, *point).observed.as_slice()
                 };
-                let observed: Vec<&[usize]> = nodes.iter().zip(&places).map(of_part).collect();
+                let observed: Vec<&[usize]> = nodes.iter().zip(&points).map(of_part).collect();
                 let observed = self.observed(&observed);
                 if known.1.insert(observed.clone()) {
-                    found.shown.insert(found.places.len());
-                    found.places.push(Spot { way: self.way(&nodes, &places), observed, alike: None });
+                    found.shown.insert(found.points.len());
+                    found.points.push(FoundPoint { way: self.way(&nodes, &points), observed, alike: None });
                 }
                 Ok(())
             })
@@ -475,8 +475,8 @@ impl<E: ComponentChecker> Nested<E> {
         meter: &mut Meter<'_>,
     ) -> Result<(), Halt> {
         let nodes = self.nodes_in(skeleton, meter)?;
-        let mut places = vec![0; nodes.len()];
-        places[*part] = panic.place;
+        let mut points = vec![0; nodes.len()];
+        points[*part] = panic.point;
         // Whatever the others do there, it goes together.
         for (part, node) in nodes.iter().enumerate() {
             let offers = self.global.offers_for_sights(skeleton, part, *node);
@@ -484,8 +484,8 @@ impl<E: ComponentChecker> Nested<E> {
         }
         let (step, message) = self.global.locals.panics[panic.number].clone();
         let observed = vec![0; self.global.members.len()];
-        found.panics.push(Panicked { place: found.places.len(), step: step.map(|step| (0, step)), message });
-        found.places.push(Spot { way: self.way(&nodes, &places), observed, alike: None });
+        found.panics.push(Panicked { point: found.points.len(), step: step.map(|step| (0, step)), message });
+        found.points.push(FoundPoint { way: self.way(&nodes, &points), observed, alike: None });
         Ok(())
     }
 
@@ -497,9 +497,9 @@ impl<E: ComponentChecker> Nested<E> {
         meter: &mut Meter<'_>,
     ) -> Result<(Explored<E::Step>, Vec<Class>), Halt> {
         let mut begins = self.global.environment(&held.arrivals);
-        let pinned = |place| self.pins.get(&place).cloned();
+        let pinned = |point| self.pins.get(&point).cloned();
         let pin =
-            pin.map(|place| pinned(place).expect("a bug in quorate: a system rests where no run of it does"));
+            pin.map(|point| pinned(point).expect("a bug in quorate: a system rests where no run of it does"));
         if let Some(pin) = &pin {
             begins.extend(self.global.pinned(pin, meter)?);
             begins.sort_unstable();
@@ -585,56 +585,56 @@ impl<E: ComponentChecker> Locals<E> {
             self.checker.learn_from(inner, &asked);
         }
         let found = found.told_to(&mut self.checker, inner, held.component);
-        let ends: Vec<usize> = found.last.iter().map(|last| last.place).collect();
+        let ends: Vec<usize> = found.last.iter().map(|last| last.point).collect();
         let (table, numbers) = self.adopt(node, found, meter)?;
-        for (place, class) in ends.into_iter().zip(classes) {
-            nested.classes.insert((node, numbers[place]), class);
+        for (point, class) in ends.into_iter().zip(classes) {
+            nested.classes.insert((node, numbers[point]), class);
         }
         Ok(table)
     }
 
-    /// The runs of a component that a place stands for, each by itself.
+    /// The runs of a component that a point stands for, each by itself.
     pub(super) fn apart(
         &mut self,
         node: NodeId,
-        place: usize,
+        point: usize,
         meter: &mut Meter<'_>,
     ) -> Result<Vec<usize>, Halt> {
         let take_apart =
-            |locals: &mut Self, nested: &mut Nested<E>| locals.taken_apart(nested, node, place, meter);
-        self.with_nested(self.component(node), take_apart).unwrap_or_else(|| Ok(vec![place]))
+            |locals: &mut Self, nested: &mut Nested<E>| locals.taken_apart(nested, node, point, meter);
+        self.with_nested(self.component(node), take_apart).unwrap_or_else(|| Ok(vec![point]))
     }
 
     fn taken_apart(
         &mut self,
         nested: &mut Nested<E>,
         node: NodeId,
-        place: usize,
+        point: usize,
         meter: &mut Meter<'_>,
     ) -> Result<Vec<usize>, Halt> {
-        let Some(Class { skeleton, nodes, places }) = nested.classes.get(&(node, place)) else {
-            return Ok(vec![place]);
+        let Some(Class { skeleton, nodes, points }) = nested.classes.get(&(node, point)) else {
+            return Ok(vec![point]);
         };
         let skeleton = nested.global.without_environment(skeleton);
         let letters = nested.global.letters(&skeleton);
-        let (nodes, places) = (nodes.clone(), places.clone());
+        let (nodes, points) = (nodes.clone(), points.clone());
         let inner = &mut nested.global.locals;
         let mut parts: Vec<Vec<usize>> = Vec::new();
-        for (node, places) in nodes.iter().zip(&places) {
+        for (node, points) in nodes.iter().zip(&points) {
             let mut of_part = Vec::new();
-            for place in places {
-                of_part.extend(inner.apart(*node, *place, meter)?);
+            for point in points {
+                of_part.extend(inner.apart(*node, *point, meter)?);
             }
             parts.push(of_part);
         }
         let sizes: Vec<usize> = parts.iter().map(Vec::len).collect();
-        let (component, observed) = (self.component(node), self.place(node, place).observed.clone());
+        let (component, observed) = (self.component(node), self.point(node, point).observed.clone());
         let mut apart = Vec::new();
         for_each_choice(&sizes, &mut |chosen| {
             // There may be very many, though few are told as long as they are alike.
             meter.glance(Done::default())?;
-            let places: Vec<usize> = parts.iter().zip(chosen).map(|(part, at)| part[*at]).collect();
-            let key = (node, skeleton.clone(), places);
+            let points: Vec<usize> = parts.iter().zip(chosen).map(|(part, at)| part[*at]).collect();
+            let key = (node, skeleton.clone(), points);
             if let Some(known) = nested.numbers.get(&key) {
                 apart.push(*known);
                 return Ok(());
@@ -645,9 +645,10 @@ impl<E: ComponentChecker> Locals<E> {
                 .iter()
                 .map(|(agent, step)| self.checker.step_of(inner, component, *agent, step))
                 .collect();
-            let number = self.run_place(node, Spot { way: told, observed: observed.clone(), alike: Some(1) });
-            meter.other_bytes += PLACE_BYTES;
-            let pin = Pin { skeleton: key.1.clone(), places: key.2.clone(), letters };
+            let number =
+                self.run_point(node, FoundPoint { way: told, observed: observed.clone(), alike: Some(1) });
+            meter.other_bytes += POINT_BYTES;
+            let pin = Pin { skeleton: key.1.clone(), points: key.2.clone(), letters };
             nested.pins.insert((node, number), pin);
             nested.numbers.insert(key, number);
             apart.push(number);
@@ -657,22 +658,22 @@ impl<E: ComponentChecker> Locals<E> {
     }
 
     /// For a run of a system that was taken apart: a hash of what its steps do not tell.
-    pub(super) fn letters(&self, node: NodeId, place: usize) -> Option<u128> {
+    pub(super) fn letters(&self, node: NodeId, point: usize) -> Option<u128> {
         let nested = self.nested.get(&self.component(node))?;
-        nested.pins.get(&(node, place)).map(|pin| pin.letters)
+        nested.pins.get(&(node, point)).map(|pin| pin.letters)
     }
 
-    /// The maximal traces of components that are no systems that a place at the end of a run stands for: hashes, and how
+    /// The maximal traces of components that are no systems that a point at the end of a run stands for: hashes, and how
     /// many each is for.
-    pub(super) fn ends(&mut self, node: NodeId, place: usize) -> Vec<(u128, u128)> {
+    pub(super) fn ends(&mut self, node: NodeId, point: usize) -> Vec<(u128, u128)> {
         let component = self.component(node);
         let Some(nested) = self.nested.get_mut(&component) else {
-            return vec![(self.end(node, place), self.place(node, place).traces)];
+            return vec![(self.end(node, point), self.point(node, point).traces)];
         };
-        let Some(Class { nodes, places, .. }) = nested.classes.get(&(node, place)) else { return Vec::new() };
+        let Some(Class { nodes, points, .. }) = nested.classes.get(&(node, point)) else { return Vec::new() };
         let inner = &mut nested.global.locals;
         let of_part =
-            nodes.iter().zip(places).flat_map(|(node, places)| places.iter().map(|at| (*node, *at)));
-        of_part.flat_map(|(node, place)| inner.ends(node, place)).collect()
+            nodes.iter().zip(points).flat_map(|(node, points)| points.iter().map(|at| (*node, *at)));
+        of_part.flat_map(|(node, point)| inner.ends(node, point)).collect()
     }
 }

@@ -83,8 +83,8 @@ impl Components {
             let mut group = part.processes();
             group.sort_unstable();
             for process in &group {
-                let place = of.get_mut(process.index())?;
-                if std::mem::replace(place, component) != Components::OUTSIDE {
+                let slot = of.get_mut(process.index())?;
+                if std::mem::replace(slot, component) != Components::OUTSIDE {
                     return None;
                 }
             }

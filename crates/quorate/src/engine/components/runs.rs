@@ -410,13 +410,13 @@ impl<M: ComponentRunner> Runs<'_, M> {
         let begun = self.held.begins.len();
         let first = self.at_level(level);
         let from = self.done[begun..].partition_point(|done| done.level <= level) + begun;
-        let needed = |place: &usize| {
-            self.done[at].follows(&self.done[*place])
-                && first.is_none_or(|first| !self.done[*place].follows(&self.done[first]))
+        let needed = |other: &usize| {
+            self.done[at].follows(&self.done[*other])
+                && first.is_none_or(|first| !self.done[*other].follows(&self.done[first]))
         };
         let before = (from..at).filter(needed).chain([at]);
         let mut way: Vec<Wanted<M::Step>> =
-            before.map(|place| Wanted::This(Alternative::Do(self.done[place].operation.clone()))).collect();
+            before.map(|at| Wanted::This(Alternative::Do(self.done[at].operation.clone()))).collect();
         let decided = self.levels[level].taken.operation();
         if first.is_none() || !M::depends(decided, &self.done[at].operation) {
             way.push(Wanted::AnythingOf(decided.agent));

@@ -32,7 +32,7 @@ impl<E: ComponentChecker> Global<E> {
             let Event { component, what, before, rest, received } = event;
             let what = match what {
                 What::Interface(label) => KeptWhat::Interface(label),
-                What::Rest(node, place) => KeptWhat::Rest(self.locals.kept(node, place)),
+                What::Rest(node, point) => KeptWhat::Rest(self.locals.kept(node, point)),
             };
             rows.push(Record::Event(KeptEvent { component, what, before, rest, received, bare }).write());
         }
@@ -108,13 +108,13 @@ impl<E: ComponentChecker> Global<E> {
         }
         let what = match what {
             KeptWhat::Interface(label) => What::Interface(label),
-            KeptWhat::Rest(place) => {
-                let Some((node, place)) = self.locals.found_again(&place, meter)? else {
+            KeptWhat::Rest(point) => {
+                let Some((node, point)) = self.locals.found_again(&point, meter)? else {
                     let error =
                         "the store tells of a run that does not happen: the protocol has changed since";
                     return Err(Halt::Stopped(Stopped::Store(error.to_string())));
                 };
-                What::Rest(node, place)
+                What::Rest(node, point)
             }
         };
         self.events.restore(Event { component, what, before, rest, received }, bare);

@@ -47,13 +47,13 @@ impl Group<'_, '_> {
                 one.message == message || self.in_order && ends(one.message) == ends(message)
             };
             if !candidates.iter().any(is_later) {
-                candidates.push(Candidate { message, place: None, copies: 1 });
+                candidates.push(Candidate { message, position: None, copies: 1 });
             }
         }
-        for (place, (message, _)) in letters.iter().enumerate() {
-            let earlier = &letters[..place];
+        for (position, (message, _)) in letters.iter().enumerate() {
+            let earlier = &letters[..position];
             if !self.in_order || earlier.iter().all(|(earlier, _)| ends(*earlier) != ends(*message)) {
-                candidates.push(Candidate { message: *message, place: Some(place), copies: 1 });
+                candidates.push(Candidate { message: *message, position: Some(position), copies: 1 });
             }
         }
         candidates
@@ -70,18 +70,18 @@ impl Group<'_, '_> {
     fn operation(&self, member: usize, step: Step) -> (Operation<StepRef>, Outcome) {
         let Member { process, local, steps: index, letters, .. } = &self.members[member];
         let Step { kind, transition, choices, bag, done } = step;
-        let origin = |candidate: &Candidate| candidate.place.map(|place| letters[place].1);
+        let origin = |candidate: &Candidate| candidate.position.map(|position| letters[position].1);
         let consumed = bag.iter().map(|candidate| (candidate.message, origin(candidate))).collect();
         let all_sent = done.as_ref().map_or(&[][..], |(_, sent)| sent.as_slice());
         let (mut inside, mut sent) = (Vec::new(), Vec::new());
         for &message in all_sent {
-            match self.place_of(self.handlers.ends_of(message).1) {
+            match self.member_of(self.handlers.ends_of(message).1) {
                 Some(receiver) => inside.push((receiver, message)),
                 None => sent.push(message),
             }
         }
         sent.sort_by_key(|message| self.handlers.ends_of(*message).1);
-        let outer = bag.iter().filter(|candidate| candidate.place.is_none());
+        let outer = bag.iter().filter(|candidate| candidate.position.is_none());
         // A panic is seen wherever it happens.
         let received = outer.filter(|_| done.is_some()).map(|candidate| candidate.message).collect();
         let process = *process;
@@ -97,7 +97,7 @@ impl Group<'_, '_> {
         (Operation { agent: member, index: *index, member, step, received, sent }, done)
     }
 
-    fn place_of(&self, process: ProcessId) -> Option<usize> {
+    fn member_of(&self, process: ProcessId) -> Option<usize> {
         self.members.iter().position(|member| member.process == process)
     }
 
@@ -118,7 +118,7 @@ impl Group<'_, '_> {
         *state = local;
         let mut touched = vec![member];
         for (position, message) in sent.into_iter().enumerate() {
-            if let Some(receiver) = self.place_of(self.handlers.ends_of(message).1) {
+            if let Some(receiver) = self.member_of(self.handlers.ends_of(message).1) {
                 self.members[receiver].letters.push((message, (member, operation.index, position)));
                 touched.push(receiver);
             }
@@ -168,18 +168,18 @@ impl ComponentRunner for ProtocolChecker<'_> {
         }
         loop {
             let mut possible = Vec::new();
-            let mut places = Vec::new();
+            let mut choices = Vec::new();
             for (at, member) in group.members.iter().enumerate() {
                 for (nth, (operation, _)) in member.next.iter().enumerate() {
                     possible.push(operation.clone());
-                    places.push((at, nth));
+                    choices.push((at, nth));
                 }
             }
             if possible.is_empty() {
                 return Ran::Through;
             }
             let Some(chosen) = scheduler.choose(&possible) else { return Ran::Through };
-            let (member, nth) = places[chosen];
+            let (member, nth) = choices[chosen];
             let before = group.handlers.observe(group.members[member].local);
             if !group.take(member, nth) {
                 return Ran::Panicked(String::new());

@@ -5,12 +5,12 @@
 //! the predicate, and together they are too many. For one conjunction a *cut* says how much the processes of these
 //! components have done; the others go as far as they can.
 //!
-//! Known: a place of a component is there in a cut if what it has taken is on offer there. Equal messages come from one
+//! Known: a point of a component is there in a cut if what it has taken is on offer there. Equal messages come from one
 //! process, whose events follow each other, so it is enough that the first of them were sent: of the cuts in which the
-//! component has done what it has done, those with the place are those that contain its *least* one. Take a cut, a
-//! component that has no place there with enough members, and a larger cut that satisfies the conjunction. If the
+//! component has done what it has done, those with the point are those that contain its *least* one. Take a cut, a
+//! component that has no point there with enough members, and a larger cut that satisfies the conjunction. If the
 //! component does more in it, it contains the next event of a member, with all causes. If not, the component is at a
-//! place with enough members, and it contains the least cut of that. So whatever satisfies the conjunction contains one
+//! point with enough members, and it contains the least cut of that. So whatever satisfies the conjunction contains one
 //! of these alternatives, all of which are larger; and the search for it, from the cut at which nothing has happened
 //! on, misses nothing.
 //! Of alternatives that contain each other the least is enough. If there is never more than one, a search takes as many
@@ -170,12 +170,12 @@ impl Judge<'_> {
         }
         let table = table_in(global, skeleton, component, (node, offers), meter)?;
         let property = &self.properties[at];
-        let sight = |place: &usize| {
-            let taken = global.locals.place(node, *place).taken.clone();
-            Sight { satisfied: satisfied(global, property, enough, node, *place), taken }
+        let sight = |point: &usize| {
+            let taken = global.locals.point(node, *point).taken.clone();
+            Sight { satisfied: satisfied(global, property, enough, node, *point), taken }
         };
         let mut all: Vec<Sight> =
-            table.places.iter().map(sight).filter(|sight| sight.satisfied > 0).collect();
+            table.points.iter().map(sight).filter(|sight| sight.satisfied > 0).collect();
         all.sort_by_key(|sight| (sight.taken.len(), std::cmp::Reverse(sight.satisfied)));
         let mut sights: Vec<Sight> = Vec::new();
         for sight in all {
@@ -269,7 +269,7 @@ impl Judge<'_> {
             looks[*process] && clock[*process] > cut[*process]
         };
         let cut = global.events.without(skeleton, left_out);
-        let mut places = Vec::new();
+        let mut points = Vec::new();
         for component in 0..global.components() {
             let node = global.standing(&cut, component, meter)?.node;
             let offers = global.on_offer(&cut, component).contents;
@@ -278,11 +278,11 @@ impl Judge<'_> {
             let wanted = wanted.map_or(0, |(_, wanted)| *wanted);
             let property = &self.properties[at];
             let is_there =
-                |place: &&usize| satisfied(global, property, wanted.max(1), node, **place) >= wanted;
-            let place = table.places.iter().find(is_there);
-            places.push(*place.expect("a bug in quorate: a component is not where its messages lead"));
+                |point: &&usize| satisfied(global, property, wanted.max(1), node, **point) >= wanted;
+            let point = table.points.iter().find(is_there);
+            points.push(*point.expect("a bug in quorate: a component is not where its messages lead"));
         }
-        Ok(Halt::Broken(Box::new(Broken { property: at, cut: Cut { skeleton: cut, places } })))
+        Ok(Halt::Broken(Box::new(Broken { property: at, cut: Cut { skeleton: cut, points } })))
     }
 }
 
@@ -360,16 +360,16 @@ impl Course {
     }
 }
 
-/// How many members of a component satisfy the predicate of a property at a place; enough by themselves if one of
+/// How many members of a component satisfy the predicate of a property at a point; enough by themselves if one of
 /// them cannot be observed.
 fn satisfied<E: ComponentChecker>(
     global: &Global<E>,
     property: &Property,
     enough: usize,
     node: NodeId,
-    place: usize,
+    point: usize,
 ) -> usize {
-    let observed = global.locals.place(node, place).observed.iter();
+    let observed = global.locals.point(node, point).observed.iter();
     let values = observed.filter_map(|number| property.observe(global.locals.checker.observed(*number)));
     let counts = values.map(|value| value.get::<bool>().map_or(enough, |satisfied| usize::from(*satisfied)));
     counts.sum::<usize>().min(enough)

@@ -4,12 +4,12 @@
 //! far as nobody sees it. Where others could see something next, it is a branch; a run that nothing can follow is a
 //! maximal trace of the component; and what properties see is what they see at any consistent cut of a run in which all
 //! of the skeleton has happened.
-//! Invariant: a place is a run, whatever the order of its independent operations.
+//! Invariant: a point is a run, whatever the order of its independent operations.
 //! Held by: testkit/tests/dir.rs, with groups of processes.
 
 use std::collections::{BTreeSet, HashMap, HashSet};
 
-use super::{Cause, Locals, Node, NodeId, Panic, Place, Table};
+use super::{Cause, Locals, Node, NodeId, NodePoint, Panic, Table};
 use crate::engine::components::Halt;
 use crate::engine::components::checker::{ComponentChecker, MessageId};
 use crate::engine::components::events::for_each_closed_set;
@@ -23,13 +23,13 @@ pub(in super::super) type Way<S> = Vec<(usize, S)>;
 
 /// A run that goes no further unless others see it.
 pub(in super::super) struct Last {
-    pub(in super::super) place: usize,
+    pub(in super::super) point: usize,
     /// What others could see next.
     pub(in super::super) next: Vec<Label>,
 }
 
 /// Where runs lead.
-pub(in super::super) struct Spot<S> {
+pub(in super::super) struct FoundPoint<S> {
     pub(in super::super) way: Way<S>,
     /// What properties see of each member there.
     pub(in super::super) observed: Vec<usize>,
@@ -39,7 +39,7 @@ pub(in super::super) struct Spot<S> {
 
 /// A panic: where, the step that panics unless agents wait for each other, and what is known of why.
 pub(in super::super) struct Panicked<S> {
-    pub(in super::super) place: usize,
+    pub(in super::super) point: usize,
     pub(in super::super) step: Option<(usize, S)>,
     pub(in super::super) message: String,
 }
@@ -47,8 +47,8 @@ pub(in super::super) struct Panicked<S> {
 /// What the runs of a component come to, in the numbers of the machine that ran it.
 pub(in super::super) struct Explored<S> {
     /// Where runs can be.
-    pub(in super::super) places: Vec<Spot<S>>,
-    /// The places at which there is something to be seen.
+    pub(in super::super) points: Vec<FoundPoint<S>>,
+    /// The points at which there is something to be seen.
     pub(in super::super) shown: BTreeSet<usize>,
     pub(in super::super) branches: Vec<Label>,
     pub(in super::super) last: Vec<Last>,
@@ -59,7 +59,7 @@ pub(in super::super) struct Explored<S> {
 impl<S> Default for Explored<S> {
     fn default() -> Self {
         Explored {
-            places: Vec::new(),
+            points: Vec::new(),
             shown: BTreeSet::new(),
             branches: Vec::new(),
             last: Vec::new(),
@@ -99,7 +99,7 @@ pub(super) fn explored<M: ComponentRunner>(
             exploration.found.done.runs += u64::from(run.is_maximal);
             exploration.note(run);
         }
-        exploration.found.done.places = exploration.found.places.len() as u64;
+        exploration.found.done.points = exploration.found.points.len() as u64;
         tick(exploration.found.done)
     })?;
     if is_reliable {
@@ -119,9 +119,9 @@ impl<E: ComponentChecker> Locals<E> {
         meter: &mut Meter<'_>,
     ) -> Result<Table, Halt> {
         let held = self.held(node, offers);
-        let places_max = meter.places_max();
+        let points_max = meter.points_max();
         let found = explored(&mut self.checker, &held, &mut |done| {
-            is_too_many(done.places, places_max)?;
+            is_too_many(done.points, points_max)?;
             meter.glance(done)
         })?;
         Ok(self.adopt(node, found, meter)?.0)
@@ -138,27 +138,27 @@ impl<E: ComponentChecker> Locals<E> {
         Held { component, arrivals, skeleton, begins, mutant }
     }
 
-    /// Makes a table of what was explored, in the numbers of the checker; tells the numbers of its places, too.
+    /// Makes a table of what was explored, in the numbers of the checker; tells the numbers of its points, too.
     pub(in super::super) fn adopt(
         &mut self,
         node: NodeId,
         found: Explored<E::Step>,
         meter: &mut Meter<'_>,
     ) -> Result<(Table, Vec<usize>), Halt> {
-        let Explored { places, shown, branches, last, panics, done } = found;
-        let known = self.nodes[node].places.len();
-        let numbers: Vec<usize> = places.into_iter().map(|spot| self.nodes[node].run_place(spot)).collect();
-        let fresh = (self.nodes[node].places.len() - known) as u64;
-        meter.add(Done { places: fresh, ..done })?;
-        let rests = rests(&last, &branches).into_iter().map(|place| numbers[place]).collect();
-        let places = shown.into_iter().map(|place| numbers[place]).collect();
-        let mut table = Table { places, rests, ..Table::default() };
-        for Last { place, next } in last {
+        let Explored { points, shown, branches, last, panics, done } = found;
+        let known = self.nodes[node].points.len();
+        let numbers: Vec<usize> = points.into_iter().map(|found| self.nodes[node].run_point(found)).collect();
+        let fresh = (self.nodes[node].points.len() - known) as u64;
+        meter.add(Done { points: fresh, ..done })?;
+        let rests = rests(&last, &branches).into_iter().map(|point| numbers[point]).collect();
+        let points = shown.into_iter().map(|point| numbers[point]).collect();
+        let mut table = Table { points, rests, ..Table::default() };
+        for Last { point, next } in last {
             if next.is_empty() {
-                table.quiescent.push(numbers[place]);
+                table.quiescent.push(numbers[point]);
             }
             let next = next.into_iter().map(|label| self.number_label(label)).collect();
-            table.last.push((numbers[place], next));
+            table.last.push((numbers[point], next));
         }
         for label in branches {
             let (member, label) = (label.member, self.number_label(label));
@@ -169,8 +169,8 @@ impl<E: ComponentChecker> Locals<E> {
                 self.insert(key, Vec::new());
             }
         }
-        for Panicked { place, step, message } in panics {
-            table.panics.push(Panic { place: numbers[place], number: self.panics.len() });
+        for Panicked { point, step, message } in panics {
+            table.panics.push(Panic { point: numbers[point], number: self.panics.len() });
             self.panics.push((step.map(|(_, step)| step), message));
         }
         Ok((table, numbers))
@@ -186,16 +186,16 @@ impl<E: ComponentChecker> Locals<E> {
 
     /// How every run at a node begins: up to the last rest.
     fn begins(&self, node: NodeId) -> Way<E::Step> {
-        match self.nodes[node].key.rest.map(|(node, place)| &self.nodes[node].places[place].cause) {
+        match self.nodes[node].key.rest.map(|(node, point)| &self.nodes[node].points[point].cause) {
             Some(Cause::Run(operations)) => operations.clone(),
             _ => Vec::new(),
         }
     }
 }
 
-/// One table may have so many places.
-pub(super) fn is_too_many(places: u64, places_max: u64) -> Result<(), Halt> {
-    if places > places_max { Err(Halt::Stopped(Stopped::States(places_max))) } else { Ok(()) }
+/// One table may have so many points.
+pub(super) fn is_too_many(points: u64, points_max: u64) -> Result<(), Halt> {
+    if points > points_max { Err(Halt::Stopped(Stopped::States(points_max))) } else { Ok(()) }
 }
 
 /// A run, whatever the order of its independent operations.
@@ -206,14 +206,20 @@ pub(super) fn by_agent<S: Clone>(way: &[(usize, S)]) -> Way<S> {
 }
 
 impl<S: Clone + Eq + std::hash::Hash> Node<S> {
-    /// The number of the place to which runs lead.
-    pub(super) fn run_place(&mut self, spot: Spot<S>) -> usize {
-        let Spot { way, observed, alike } = spot;
-        let Node { places, runs, .. } = self;
+    /// The number of the point to which runs lead.
+    pub(super) fn run_point(&mut self, found: FoundPoint<S>) -> usize {
+        let FoundPoint { way, observed, alike } = found;
+        let Node { points, runs, .. } = self;
         let run = by_agent(&way);
         let add = |traces: u128| {
-            places.push(Place { point: 0, observed, taken: Vec::new(), traces, cause: Cause::Run(way) });
-            places.len() - 1
+            points.push(NodePoint {
+                local_point: 0,
+                observed,
+                taken: Vec::new(),
+                traces,
+                cause: Cause::Run(way),
+            });
+            points.len() - 1
         };
         match alike {
             Some(traces) => add(traces),
@@ -229,14 +235,14 @@ impl<S: Clone + Eq + std::hash::Hash> Exploration<S> {
         match ran {
             Ran::Through => {}
             Ran::Panicked(message) => {
-                let before = self.place(initial, operations, &all[..all.len().saturating_sub(1)]);
+                let before = self.point(initial, operations, &all[..all.len().saturating_sub(1)]);
                 let step = operations.last().map(|done| done.operation.agent_and_step());
-                self.found.panics.push(Panicked { place: before, step, message });
+                self.found.panics.push(Panicked { point: before, step, message });
                 return;
             }
             Ran::Stuck(message) => {
-                let place = self.place(initial, operations, &all);
-                self.found.panics.push(Panicked { place, step: None, message });
+                let point = self.point(initial, operations, &all);
+                self.found.panics.push(Panicked { point, step: None, message });
                 return;
             }
         }
@@ -247,26 +253,26 @@ impl<S: Clone + Eq + std::hash::Hash> Exploration<S> {
         }
         if is_maximal {
             self.cut(initial, operations);
-            let place = self.place(initial, operations, &all);
-            self.found.last.push(Last { place, next });
+            let point = self.point(initial, operations, &all);
+            self.found.last.push(Last { point, next });
         }
     }
 
-    /// The number of the place to which some operations of a run lead.
-    fn place(&mut self, initial: &[usize], operations: &[Happened<S>], chosen: &[usize]) -> usize {
+    /// The number of the point to which some operations of a run lead.
+    fn point(&mut self, initial: &[usize], operations: &[Happened<S>], chosen: &[usize]) -> usize {
         let way: Way<S> = chosen.iter().map(|at| operations[*at].operation.agent_and_step()).collect();
-        let Exploration { found: Explored { places, .. }, numbers, .. } = self;
+        let Exploration { found: Explored { points, .. }, numbers, .. } = self;
         *numbers.entry(by_agent(&way)).or_insert_with(|| {
             let mut observed = initial.to_vec();
             for &(member, now) in chosen.iter().flat_map(|at| &operations[*at].observed) {
                 observed[member] = now;
             }
-            places.push(Spot { way, observed, alike: None });
-            places.len() - 1
+            points.push(FoundPoint { way, observed, alike: None });
+            points.len() - 1
         })
     }
 
-    /// Notes a place for everything that properties can see in the course of a run, once all of the skeleton has
+    /// Notes a point for everything that properties can see in the course of a run, once all of the skeleton has
     /// happened.
     fn cut(&mut self, initial: &[usize], operations: &[Happened<S>]) {
         let has_happened: Vec<usize> = (0..operations.len())
@@ -294,8 +300,8 @@ impl<S: Clone + Eq + std::hash::Hash> Exploration<S> {
             }
             if self.sights.insert(observed) {
                 let before: Vec<usize> = (0..operations.len()).filter(|at| leads_to(*at, &with)).collect();
-                let place = self.place(initial, operations, &before);
-                self.found.shown.insert(place);
+                let point = self.point(initial, operations, &before);
+                self.found.shown.insert(point);
             }
             Ok::<(), std::convert::Infallible>(())
         });
@@ -316,24 +322,24 @@ impl<S: Clone + Eq + std::hash::Hash> Explored<S> {
             let told = told_steps.entry(done);
             told.or_insert_with_key(|(agent, step)| here.step_of(there, component, *agent, step)).clone()
         };
-        let mut places = Vec::with_capacity(self.places.len());
-        for Spot { way, observed, alike } in self.places {
+        let mut points = Vec::with_capacity(self.points.len());
+        for FoundPoint { way, observed, alike } in self.points {
             let way = way.into_iter().map(|done| told_step(here, done)).collect();
             let observed = observed.into_iter().map(|number| here.observed_of(there, number)).collect();
-            places.push(Spot { way, observed, alike });
+            points.push(FoundPoint { way, observed, alike });
         }
         let branches = self.branches.into_iter().map(|label| told_label(here, label)).collect();
         let mut last = Vec::with_capacity(self.last.len());
-        for Last { place, next } in self.last {
+        for Last { point, next } in self.last {
             let next = next.into_iter().map(|label| told_label(here, label)).collect();
-            last.push(Last { place, next });
+            last.push(Last { point, next });
         }
         let told_panic = |panicked: Panicked<S>| {
             let step = panicked.step.map(|done| told_step(here, done));
             Panicked { step, ..panicked }
         };
         let panics = self.panics.into_iter().map(told_panic).collect();
-        Explored { places, branches, last, panics, ..self }
+        Explored { points, branches, last, panics, ..self }
     }
 }
 
@@ -384,5 +390,5 @@ fn rests(last: &[Last], branches: &[Label]) -> Vec<usize> {
     let stays = |run: &&Last| {
         wanted.iter().any(|wanted| !run.next.iter().any(|label| within(&label.received, wanted)))
     };
-    last.iter().filter(stays).map(|run| run.place).collect()
+    last.iter().filter(stays).map(|run| run.point).collect()
 }

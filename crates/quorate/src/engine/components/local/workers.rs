@@ -34,7 +34,7 @@ struct Finding<S> {
 /// What threads have done so far, all together.
 #[derive(Default)]
 struct Progress {
-    places: AtomicU64,
+    points: AtomicU64,
     steps: AtomicU64,
     runs: AtomicU64,
     is_stopped: AtomicBool,
@@ -90,7 +90,7 @@ impl<E: ComponentChecker> Locals<E> {
         }
         let Locals { checker, forks, .. } = self;
         let checker: &E = checker;
-        let (next, progress, places_max) = (AtomicUsize::new(0), Progress::default(), meter.places_max());
+        let (next, progress, points_max) = (AtomicUsize::new(0), Progress::default(), meter.points_max());
         let (told, findings) = channel();
         let mut found: Vec<Option<Finding<E::Step>>> = held.iter().map(|_| None).collect();
         let stopped = std::thread::scope(|scope| {
@@ -99,7 +99,7 @@ impl<E: ComponentChecker> Locals<E> {
                 scope.spawn(move || {
                     while let Some((at, held)) = take_next(next, held) {
                         let held = held.told_to(fork, checker);
-                        let explored = progress.explore(fork, &held, places_max);
+                        let explored = progress.explore(fork, &held, points_max);
                         let asked = fork.learned().unwrap_or_default();
                         if told.send((at, Finding { worker, explored, asked })).is_err() {
                             break;
@@ -141,23 +141,23 @@ impl Progress {
         &self,
         fork: &mut E,
         held: &Held<E::Step>,
-        places_max: u64,
+        points_max: u64,
     ) -> Result<Explored<E::Step>, Halt> {
         let mut before = Done::default();
         explored(fork, held, &mut |done| {
-            self.places.fetch_add(done.places - before.places, Ordering::Relaxed);
+            self.points.fetch_add(done.points - before.points, Ordering::Relaxed);
             self.steps.fetch_add(done.steps - before.steps, Ordering::Relaxed);
             self.runs.fetch_add(done.runs - before.runs, Ordering::Relaxed);
             before = done;
             if self.is_stopped.load(Ordering::Relaxed) {
                 return Err(Halt::Stopped(Stopped::Interrupted));
             }
-            is_too_many(done.places, places_max)
+            is_too_many(done.points, points_max)
         })
     }
 
     fn so_far(&self) -> Done {
         let read = |count: &AtomicU64| count.load(Ordering::Relaxed);
-        Done { places: read(&self.places), steps: read(&self.steps), runs: read(&self.runs) }
+        Done { points: read(&self.points), steps: read(&self.steps), runs: read(&self.runs) }
     }
 }
