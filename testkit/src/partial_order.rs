@@ -13,7 +13,7 @@
 use std::hash::{DefaultHasher, Hash, Hasher};
 
 use quorate::ProcessId;
-use quorate::engine::components::{Components, LocalStep};
+use quorate::engine::components::{LocalStep, Partition};
 use quorate::model::{Envelope, Model, Schedule, ScheduledStep, Sending, Taken, Value};
 use quorate::replay::ReplayError;
 use quorate::world::StepKind;
@@ -196,7 +196,7 @@ impl Trace {
     }
 
     /// Is a step of a process part of the interface of its component?
-    pub fn is_interface(&self, components: &Components, process: ProcessId, at: usize) -> bool {
+    pub fn is_interface(&self, components: &Partition, process: ProcessId, at: usize) -> bool {
         let own = components.of(process);
         let step = &self.steps[process.index()][at];
         step.consumed.iter().any(|instance| components.of(instance.process) != own)
@@ -204,7 +204,7 @@ impl Trace {
     }
 
     /// What others see of a component.
-    pub fn skeleton(&self, components: &Components, component: usize) -> LocalSkeleton {
+    pub fn skeleton(&self, components: &Partition, component: usize) -> LocalSkeleton {
         let members = components.members(component);
         let place = |process: ProcessId| members.binary_search(&process).ok();
         let mut clocks: Vec<Vec<Vec<usize>>> = vec![Vec::new(); members.len()];
@@ -238,7 +238,7 @@ impl Trace {
 
     /// This trace with what a component does taken from another trace, in which others see the same of it; `None` if
     /// they do not.
-    pub fn substitute(&self, components: &Components, component: usize, other: &Trace) -> Option<Trace> {
+    pub fn substitute(&self, components: &Partition, component: usize, other: &Trace) -> Option<Trace> {
         if self.skeleton(components, component) != other.skeleton(components, component) {
             return None;
         }
@@ -278,7 +278,7 @@ impl Trace {
         Some(result)
     }
 
-    fn interface_steps(&self, components: &Components, process: ProcessId) -> Vec<usize> {
+    fn interface_steps(&self, components: &Partition, process: ProcessId) -> Vec<usize> {
         let steps = 0..self.steps[process.index()].len();
         steps.filter(|at| self.is_interface(components, process, *at)).collect()
     }
@@ -315,7 +315,7 @@ impl Trace {
 }
 
 /// Where a message of a component's interface is in another trace with the same interface.
-fn moved(from: &Trace, to: &Trace, components: &Components, instance: Instance) -> Option<Instance> {
+fn moved(from: &Trace, to: &Trace, components: &Partition, instance: Instance) -> Option<Instance> {
     let Instance { process, step, send } = instance;
     let ordinal = from.interface_steps(components, process).iter().position(|at| *at == step)?;
     let step_there = *to.interface_steps(components, process).get(ordinal)?;

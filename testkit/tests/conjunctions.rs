@@ -1,7 +1,7 @@
 //! How many processes satisfy a local predicate at once, component by component: the verdicts of the naive checker, with
 //! bags and in order, process by process and in groups; and at how many cuts that is looked at.
 
-use quorate::engine::components::{Components, dir};
+use quorate::engine::components::{Partition, dir};
 use quorate::engine::{Mutant, Search, Tuning};
 use quorate::model::Model;
 use quorate::property::{Observation, Property, When};
@@ -19,14 +19,14 @@ const PLACES_MAX: u64 = 1_000;
 const VARIANTS: u64 = 4;
 
 /// The same model process by process, in groups of neighbours and of others, and as a whole.
-fn partitions(model: &Model) -> Vec<Components> {
+fn partitions(model: &Model) -> Vec<Partition> {
     let ids: Vec<ProcessId> = model.ids().collect();
     let pairs: Vec<Vec<ProcessId>> = ids.chunks(2).map(<[ProcessId]>::to_vec).collect();
     let every_second = |from: usize| ids.iter().skip(from).step_by(2).copied().collect();
     let apart: Vec<Vec<ProcessId>> = vec![every_second(0), every_second(1)];
     let groups = [pairs, apart, vec![ids.clone()]];
-    let groups = groups.map(|groups| Components::groups(model, &groups).expect("all are there"));
-    [Components::processes(model)].into_iter().chain(groups).collect()
+    let groups = groups.map(|groups| Partition::groups(model, &groups).expect("all are there"));
+    [Partition::processes(model)].into_iter().chain(groups).collect()
 }
 
 /// In what a report differs from what the naive checker found.

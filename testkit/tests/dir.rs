@@ -3,7 +3,7 @@
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use quorate::engine::components::{Components, Part, dir};
+use quorate::engine::components::{Part, Partition, dir};
 use quorate::engine::{Mutant, Search, Tuning};
 use quorate::model::Model;
 use quorate::replay::Replay;
@@ -49,21 +49,21 @@ fn the_enumerator_finds_the_known_numbers_of_runs() {
 }
 
 /// The same model process by process and, if there are enough, in groups of two.
-fn partitions(model: &Model) -> Vec<Components> {
+fn partitions(model: &Model) -> Vec<Partition> {
     let ids: Vec<ProcessId> = model.ids().collect();
     let pairs: Vec<Vec<ProcessId>> = ids.chunks(2).map(<[ProcessId]>::to_vec).collect();
     // Neighbours tend to have the same role; these do not.
     let apart: Vec<Vec<ProcessId>> =
         [ids.iter().step_by(2).copied().collect(), ids.iter().skip(1).step_by(2).copied().collect()].to_vec();
     let whole = vec![ids.clone()];
-    let groups = [pairs.clone(), apart, whole]
-        .map(|groups| Components::groups(model, &groups).expect("all are there"));
-    [Components::processes(model)].into_iter().chain(groups).chain(systems(model, &ids, &pairs)).collect()
+    let groups =
+        [pairs.clone(), apart, whole].map(|groups| Partition::groups(model, &groups).expect("all are there"));
+    [Partition::processes(model)].into_iter().chain(groups).chain(systems(model, &ids, &pairs)).collect()
 }
 
 /// Components that are systems of components: of pairs, of processes, and of a process and a system of the others but
 /// the last.
-fn systems(model: &Model, ids: &[ProcessId], pairs: &[Vec<ProcessId>]) -> Vec<Components> {
+fn systems(model: &Model, ids: &[ProcessId], pairs: &[Vec<ProcessId>]) -> Vec<Partition> {
     let each = |ids: &[ProcessId]| -> Vec<Part> { ids.iter().map(|id| Part::Processes(vec![*id])).collect() };
     let of_pairs = vec![Part::System(pairs.iter().cloned().map(Part::Processes).collect())];
     let half = ids.len() / 2;
@@ -73,7 +73,7 @@ fn systems(model: &Model, ids: &[ProcessId], pairs: &[Vec<ProcessId>]) -> Vec<Co
         Part::System(vec![Part::Processes(ids[..1].to_vec()), Part::System(each(&ids[1..last]))]),
         Part::Processes(ids[last..].to_vec()),
     ];
-    [of_pairs, halves, deep].map(|parts| Components::parts(model, &parts).expect("all are there")).to_vec()
+    [of_pairs, halves, deep].map(|parts| Partition::parts(model, &parts).expect("all are there")).to_vec()
 }
 
 /// In what a report differs from what the naive checker and the enumerator of runs found.
@@ -154,11 +154,11 @@ fn compare(seed: u64, channel: Channel) -> Option<Compared> {
             if figures(&alone) != figures(&report) {
                 compared.differences.push(format!("{:?} on one thread", figures(&alone)));
             }
-            if components != Components::processes(&model) && report.verdict.word() == "unknown" {
+            if components != Partition::processes(&model) && report.verdict.word() == "unknown" {
                 // A group tells apart all that it has been through.
                 continue;
             }
-            compared.groups += usize::from(components != Components::processes(&model));
+            compared.groups += usize::from(components != Partition::processes(&model));
             compared.violated |= report.verdict.violation().is_some();
             let holds = report.verdict.word() == "holds";
             let interfaces = report.interfaces.expect("it explores components");
@@ -255,7 +255,7 @@ fn a_system_is_seen_as_its_group_is() {
         let groups = [one, other].map(|ids| Part::Processes(ids.to_vec()));
         let systems = [one, other].map(|ids| Part::System(each(ids)));
         let seen = [groups, systems].map(|parts| {
-            let components = Components::parts(&model, &parts);
+            let components = Partition::parts(&model, &parts);
             let search = Search { components, states_max: Some(PLACES_MAX / 4), ..Search::default() };
             let report = dir(&model, &search, &mut ());
             let interfaces = report.interfaces.filter(|_| report.verdict.word() == "holds");
@@ -360,7 +360,7 @@ fn a_group_panics_where_it_is_cut_back_to() {
         .invariant("quiet", observe(|shy: &Shy| shy.said), |_| true);
     let model = system.build().unwrap();
     let ids: Vec<ProcessId> = model.ids().collect();
-    let components = Components::groups(&model, &[ids[..2].to_vec(), ids[2..].to_vec()]);
+    let components = Partition::groups(&model, &[ids[..2].to_vec(), ids[2..].to_vec()]);
     let search = Search { components, ..Search::default() };
     let report = dir(&model, &search, &mut ());
     assert!(matches!(report.verdict, Verdict::Violated(_)), "{:?}", report.verdict);
@@ -414,7 +414,7 @@ fn philosophers_in_two_components_have_as_many_runs() {
         let half = philosophers / 2;
         let together = |seats: std::ops::Range<usize>| [&sitting[seats.clone()], &forks[seats]].concat();
         let groups = [together(0..half), together(half..philosophers)];
-        let components = Components::groups(&model, &groups).expect("all are there");
+        let components = Partition::groups(&model, &groups).expect("all are there");
         let search = Search { components: Some(components), ..Search::default() };
         let report = dir(&model, &search, &mut ());
         report.assert_holds();

@@ -4,7 +4,7 @@
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
-use quorate::engine::components::{Components, Ledger, Logbook, Part, dir};
+use quorate::engine::components::{LogStore, Part, Partition, ProgressLog, dir};
 use quorate::engine::{Engine, Search, Watch};
 use quorate::model::Model;
 use quorate::replay::Replay;
@@ -24,7 +24,7 @@ fn each(ids: &[ProcessId]) -> Vec<Part> {
 }
 
 /// Two systems, one system of everything, one with neighbours apart, and a system inside of a system.
-fn systems(model: &Model) -> Vec<Components> {
+fn systems(model: &Model) -> Vec<Partition> {
     let ids: Vec<ProcessId> = model.ids().collect();
     let (half, last) = (ids.len() / 2, ids.len() - 1);
     let every_other = |from: usize| -> Vec<ProcessId> { ids.iter().skip(from).step_by(2).copied().collect() };
@@ -39,7 +39,7 @@ fn systems(model: &Model) -> Vec<Components> {
             Part::Processes(ids[last..].to_vec()),
         ]);
     }
-    divisions.iter().map(|parts| Components::parts(model, parts).expect("all are there")).collect()
+    divisions.iter().map(|parts| Partition::parts(model, parts).expect("all are there")).collect()
 }
 
 /// A violation is a run that does what it says.
@@ -54,7 +54,7 @@ fn is_replayed(model: &Model, report: &Report) -> bool {
 #[derive(Clone, Default)]
 struct Memory(Arc<Mutex<Vec<Vec<u64>>>>);
 
-impl Ledger for Memory {
+impl LogStore for Memory {
     fn read(&mut self) -> Result<Vec<Vec<u64>>, String> {
         Ok(self.0.lock().expect("nobody panics").clone())
     }
@@ -76,12 +76,12 @@ fn counts(report: &Report) -> String {
 }
 
 /// Stops a search after every so many records, and lets it go on. Tells in what it differs.
-fn stopped_anywhere(model: &Model, components: &Components) -> Option<Vec<String>> {
+fn stopped_anywhere(model: &Model, components: &Partition) -> Option<Vec<String>> {
     let whole = Memory::default();
     let keeping = |ledger: &Memory, states_max| Search {
         components: Some(components.clone()),
         states_max: Some(states_max),
-        logbook: Some(Logbook::new(ledger.clone())),
+        logbook: Some(ProgressLog::new(ledger.clone())),
         ..Search::default()
     };
     let report = dir(model, &keeping(&whole, PLACES_MAX / 4), &mut ());

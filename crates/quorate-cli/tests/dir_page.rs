@@ -8,7 +8,7 @@ use std::path::Path;
 use page::Page;
 use quorate::ProcessId;
 use quorate::engine::Search;
-use quorate::engine::components::Components;
+use quorate::engine::components::Partition;
 use quorate::model::Model;
 
 const RUN: &str = "cargo run --release -- ";
@@ -38,7 +38,7 @@ fn seated(model: &Model) -> Option<u128> {
     let (philosophers, forks) = ids.split_at(ids.len() / 2);
     let seats: Vec<Vec<ProcessId>> =
         philosophers.iter().zip(forks).map(|(philosopher, fork)| vec![*philosopher, *fork]).collect();
-    let components = Components::groups(model, &seats).expect("everybody has one seat");
+    let components = Partition::groups(model, &seats).expect("everybody has one seat");
     let search = Search { components: Some(components), ..Search::default() };
     let report = quorate::engine::components::dir(model, &search, &mut ());
     report.assert_holds();

@@ -10,7 +10,7 @@ use std::sync::{Arc, Mutex};
 
 use quorate::ProcessId;
 use quorate::engine::components::{
-    ComponentChecker, ComponentRunner, Components, LocalPoints, MessageId, Operation, Ran, Scheduler, compose,
+    ComponentChecker, ComponentRunner, LocalPoints, MessageId, Operation, Partition, Ran, Scheduler, compose,
 };
 use quorate::engine::{Search, Watch};
 use quorate::model::Value;
@@ -180,7 +180,7 @@ where
         let agents = self.components.iter().map(|_| Agents::default()).collect();
         let Threaded { components, invariants, in_order, links, .. } = self;
         let invariants = Invariants { list: Arc::new(invariants) };
-        let parts = Components::each(components.len());
+        let parts = Partition::each(components.len());
         let values = vec![Value::new(Shown::<O>(None))];
         Processes {
             mains: components,
@@ -223,7 +223,7 @@ pub struct Processes<M, O = ()> {
     in_order: bool,
     agents: Vec<Agents>,
     book: Arc<Book<M, O>>,
-    parts: Components,
+    parts: Partition,
     /// What was exposed so far, by number.
     values: Vec<Value>,
 }
@@ -324,7 +324,7 @@ where
     M: Clone + Eq + Hash + Debug + Send + 'static,
     O: Clone + Eq + Hash + Debug + Send + Sync + 'static,
 {
-    fn components(&self) -> &Components {
+    fn components(&self) -> &Partition {
         &self.parts
     }
 

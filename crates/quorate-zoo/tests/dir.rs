@@ -5,7 +5,7 @@ mod instance;
 
 use std::time::{Duration, Instant};
 
-use quorate::engine::components::{Components, Interfaces, dir};
+use quorate::engine::components::{ComponentCounts, Partition, dir};
 use quorate::engine::{Engine, Search, Watch, explore};
 use quorate::replay::Replay;
 use quorate::report::{Coverage, Stopped, Verdict};
@@ -16,7 +16,7 @@ use instance::{model, protocol};
 
 type Given = &'static [(&'static str, &'static str)];
 
-fn holding(report: &Report) -> Interfaces {
+fn holding(report: &Report) -> ComponentCounts {
     report.assert_holds();
     report.interfaces.expect("it explores components")
 }
@@ -25,7 +25,7 @@ fn holding(report: &Report) -> Interfaces {
 #[track_caller]
 fn check(name: &str, given: Given, local_traces: u128, global_skeletons: u64, global_traces: u128) -> u128 {
     let found = holding(&dir(&model(name, given, None), &Search::default(), &mut ()));
-    let expected = Interfaces {
+    let expected = ComponentCounts {
         local_traces: Some(local_traces),
         global_skeletons,
         global_traces: Some(global_traces),
@@ -81,13 +81,13 @@ fn groups_of_processes_have_the_same_runs() {
     let model = model("dining-philosophers", &[], None);
     let ids: Vec<ProcessId> = model.ids().collect();
     let seats: Vec<Vec<ProcessId>> = (0..3).map(|seat| vec![ids[seat], ids[seat + 3]]).collect();
-    let seats = Components::groups(&model, &seats).unwrap();
+    let seats = Partition::groups(&model, &seats).unwrap();
     let apart = holding(&dir(&model, &Search::default(), &mut ()));
     let search = Search { components: Some(seats), ..Search::default() };
     let seated = holding(&dir(&model, &search, &mut ()));
     assert_eq!(seated.global_traces, apart.global_traces);
-    assert!(Components::groups(&model, &[ids[..2].to_vec()]).is_none(), "somebody is missing");
-    assert!(Components::groups(&model, &[ids.clone(), ids]).is_none(), "everybody is there twice");
+    assert!(Partition::groups(&model, &[ids[..2].to_vec()]).is_none(), "somebody is missing");
+    assert!(Partition::groups(&model, &[ids.clone(), ids]).is_none(), "everybody is there twice");
 }
 
 #[test]

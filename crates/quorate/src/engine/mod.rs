@@ -23,7 +23,7 @@ pub use stones::{SteppingStones, Stone};
 
 use std::sync::Arc;
 
-use self::components::{Components, Logbook};
+use self::components::{Partition, ProgressLog};
 use crate::kernel::Within;
 pub use crate::kernel::{Classes, Mutant, Sleep, Tuning};
 use crate::model::Model;
@@ -182,9 +182,9 @@ pub struct Search {
     /// For the engine `local`: at most so many steps of each process by itself, from one on, round by round.
     pub local_events_max: Option<u32>,
     /// For the engine `dir`: which processes make up which component; each is one by itself unless this is given.
-    pub components: Option<Components>,
+    pub components: Option<Partition>,
     /// For the engine `dir`: where what is learned is kept. What is there already need not be found again.
-    pub logbook: Option<Logbook>,
+    pub logbook: Option<ProgressLog>,
     /// For the published algorithm of local model checking: how far it goes.
     pub stage: published::Stage,
     /// In stages, from stepping stones.

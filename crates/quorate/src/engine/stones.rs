@@ -14,7 +14,7 @@
 use std::collections::HashSet;
 use std::sync::Arc;
 
-use super::components::Interfaces;
+use super::components::ComponentCounts;
 use super::explore::violated;
 use super::{Mutant, Order, Search, Tuning, Watch};
 use crate::base::Value;
@@ -269,7 +269,7 @@ impl Climb<'_> {
             }
             End::UsedUp => (Verdict::Unknown(Stopped::Stages { stages, stones, last: None }), None),
         };
-        let interfaces = self.skeletons.map(|global_skeletons| Interfaces {
+        let interfaces = self.skeletons.map(|global_skeletons| ComponentCounts {
             enumerated_runs: 0,
             local_traces: None,
             global_skeletons,

@@ -8,7 +8,7 @@ use super::arguments::{NotANumber, named, number};
 use super::failure::Failure;
 use super::store;
 use crate::base::ProcessId;
-use crate::engine::components::{Components, Part};
+use crate::engine::components::{Part, Partition};
 use crate::model::Model;
 
 /// A role and some of its processes, by number: `fork=0-7`. All of them unless numbers are given.
@@ -75,7 +75,7 @@ fn seats(text: &str) -> Option<Seats> {
 }
 
 /// The components that a command line asks for, if it does.
-pub(super) fn chosen(model: &Model, matches: &ArgMatches) -> Result<Option<Components>, Failure> {
+pub(super) fn chosen(model: &Model, matches: &ArgMatches) -> Result<Option<Partition>, Failure> {
     let given = |option: &str| matches.value_source(option) == Some(ValueSource::CommandLine);
     let parts = if let Some(Division(numbers)) =
         matches.get_one::<Division>("components").filter(|_| given("components"))
@@ -94,7 +94,7 @@ pub(super) fn chosen(model: &Model, matches: &ArgMatches) -> Result<Option<Compo
         return Ok(None);
     };
     let twice = || Failure::Usage("--component: a process is in two components, expected in one".to_string());
-    Components::parts(model, &parts).map(Some).ok_or_else(twice)
+    Partition::parts(model, &parts).map(Some).ok_or_else(twice)
 }
 
 /// Some processes of each role, divided into so many parts, and each of those into so many, and so on.

@@ -15,7 +15,7 @@ use super::stones;
 use super::text;
 use super::world::{self, WorldStory};
 use crate::base::{PROCESSES_MAX, ProcessId, Value};
-use crate::engine::components::Interfaces;
+use crate::engine::components::ComponentCounts;
 use crate::engine::{ClosureSize, Order, Search, Visited};
 use crate::model::{Choice, Consumed, Model, Origin, Sent, Trace, TraceStep};
 use crate::protocol::{Argument, Arguments, Domain, Parameter, Protocol};
@@ -288,8 +288,8 @@ struct InterfaceFigures {
 }
 
 impl InterfaceFigures {
-    fn of(interfaces: Interfaces) -> Self {
-        let Interfaces { local_traces, global_skeletons, global_traces, cuts, .. } = interfaces;
+    fn of(interfaces: ComponentCounts) -> Self {
+        let ComponentCounts { local_traces, global_skeletons, global_traces, cuts, .. } = interfaces;
         InterfaceFigures { local_traces, global_skeletons, global_traces, cuts }
     }
 }

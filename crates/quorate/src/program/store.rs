@@ -14,7 +14,7 @@ use redb::{Database, DatabaseError, ReadableDatabase, ReadableTable, StorageErro
 
 use super::failure::Failure;
 use super::world;
-use crate::engine::components::{Ledger, Logbook};
+use crate::engine::components::{LogStore, ProgressLog};
 use crate::engine::{Engine, Search};
 use crate::model::{Model, Snapshot};
 use crate::protocol::{Arguments, Protocol};
@@ -41,7 +41,7 @@ pub(super) fn asked(
     model: &Model,
     search: &Search,
     matches: &ArgMatches,
-) -> Result<Option<Logbook>, Failure> {
+) -> Result<Option<ProgressLog>, Failure> {
     let resume = matches.get_flag("resume");
     let Some(path) = matches.get_one::<PathBuf>("store") else {
         return if resume {
@@ -63,7 +63,7 @@ pub(super) fn asked(
         )));
     }
     let store = Store::open(path, &name(protocol, arguments, model, search)?)?;
-    Ok(Some(Logbook::new(store)))
+    Ok(Some(ProgressLog::new(store)))
 }
 
 /// Of which search a store is: everything that its answer depends on. That the handlers are the same can be found out
@@ -188,7 +188,7 @@ impl Store {
     }
 }
 
-impl Ledger for Store {
+impl LogStore for Store {
     fn read(&mut self) -> Result<Vec<Vec<u64>>, String> {
         let records = self.read_all().map_err(|error| self.wrong(error))?;
         self.committed = records.len() as u64;

@@ -11,7 +11,7 @@ use super::reductions::{self, SwitchedOff};
 use super::units::{bytes, grouped, rate, ratio, time};
 use super::{memory, world};
 use crate::engine::ClosureSize;
-use crate::engine::components::Interfaces;
+use crate::engine::components::ComponentCounts;
 use crate::model::{Model, Trace};
 use crate::protocol::{Argument, Arguments, Protocol};
 use crate::reduce::Reduction;
@@ -208,7 +208,7 @@ fn stage_rows(Stages { stages, stones, passed }: &Stages) -> [Row; 2] {
 }
 
 /// The figures of components that were explored one by one.
-fn interface_rows(coverage: &Coverage, interfaces: &Interfaces, spent: Duration, peak: u64) -> Vec<Row> {
+fn interface_rows(coverage: &Coverage, interfaces: &ComponentCounts, spent: Duration, peak: u64) -> Vec<Row> {
     let count = |number: Option<u128>| number.map_or_else(|| "?".to_string(), grouped);
     let reduced = match (interfaces.local_traces, interfaces.global_traces) {
         (Some(local), Some(global)) if local > 0 => {

@@ -175,7 +175,7 @@ pub struct Report {
     /// What the engines did that begin with local states.
     pub local: Option<LocalCoverage>,
     /// If components were explored one by one: what came of it.
-    pub interfaces: Option<Interfaces>,
+    pub interfaces: Option<ComponentCounts>,
     /// If it was searched in stages: what they came to.
     pub stages: Option<Stages>,
 }
@@ -262,7 +262,7 @@ impl Report {
 
 /// What came of exploring components one by one.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Interfaces {
+pub struct ComponentCounts {
     /// How many maximal traces the components have by themselves; nothing if some run never ends.
     pub local_traces: Option<u128>,
     /// How many ways there are for components to deal with each other.

@@ -9,7 +9,7 @@
 //! Held by: testkit/tests/dir.rs, through `handlers.rs`; the tests of quorate-threads.
 
 use super::machine::ComponentRunner;
-use super::partition::Components;
+use super::partition::Partition;
 use crate::base::{ProcessId, Value};
 use crate::report::Stopped;
 
@@ -52,7 +52,7 @@ pub trait LocalPoints<S> {
 /// with numbers of its own: what has a number in one can be told to another.
 pub trait ComponentChecker: ComponentRunner<Step: Send + Sync> + Send + Sync + Sized {
     /// The components.
-    fn components(&self) -> &Components;
+    fn components(&self) -> &Partition;
 
     /// Who sent a message, and to whom.
     fn ends_of(&self, message: MessageId) -> (ProcessId, ProcessId);

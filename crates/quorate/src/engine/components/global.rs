@@ -25,11 +25,11 @@ use std::time::Instant;
 use super::Halt;
 use super::checker::{ComponentChecker, MessageId};
 use super::events::{Event, EventId, Events, InterfaceMessage, Skeleton, What, for_each_closed_set};
-use super::journal::{Judged, Logbook, Record};
+use super::journal::{Judged, ProgressLog, Record};
 use super::local::{Locals, NodeId, Panic, Table, Wanted};
 use super::meter::{Done, Meter};
 use super::nested::{Frame, Outside};
-use super::partition::Components;
+use super::partition::Partition;
 use super::runs::Label;
 use crate::base::ProcessId;
 use crate::engine::{Mutant, Search};
@@ -84,7 +84,7 @@ pub(super) struct Global<E: ComponentChecker> {
     pub(super) frame: Option<Frame>,
     pub(super) members: Vec<ProcessId>,
     pub(super) outside: HashMap<EventId, Outside>,
-    logbook: Option<Logbook>,
+    logbook: Option<ProgressLog>,
     /// How many labels and events are kept.
     kept: (usize, usize),
     kept_at: Instant,
@@ -416,7 +416,7 @@ impl<E: ComponentChecker> Global<E> {
             // Of equal messages from outside it does not matter which.
             let mut known = HashSet::new();
             let from_outside =
-                |(sender, _): &InterfaceMessage| self.events.get(*sender).component == Components::OUTSIDE;
+                |(sender, _): &InterfaceMessage| self.events.get(*sender).component == Partition::OUTSIDE;
             offer.messages.retain(|(message, from)| !from_outside(from) || known.insert(*message));
         }
         self.locals.normalise(&mut offer.contents);

@@ -16,7 +16,7 @@ use std::sync::Arc;
 
 use self::single::LocalPoint;
 use super::checker::{ComponentChecker, LocalPointId, LocalPoints, MessageId};
-use super::partition::{Components, LocalStep};
+use super::partition::{LocalStep, Partition};
 use crate::base::{ProcessId, Value, fold};
 use crate::model::{Envelope, Model, Outcome, Panicked, QuorumSystem, Trigger};
 use crate::report::Stopped;
@@ -105,7 +105,7 @@ type Occasion = (ProcessId, LocalId, usize, Vec<MessageId>);
 /// The handlers of a model, asked once each.
 pub struct ProtocolChecker<'m> {
     model: &'m Model,
-    components: Components,
+    components: Partition,
     /// Are the components parts of another?
     is_inside: bool,
     messages: Vec<(ProcessId, Envelope)>,
@@ -134,7 +134,7 @@ pub struct ProtocolChecker<'m> {
 
 impl<'m> ProtocolChecker<'m> {
     /// A model, in components.
-    pub fn new(model: &'m Model, components: Components) -> Self {
+    pub fn new(model: &'m Model, components: Partition) -> Self {
         ProtocolChecker {
             model,
             components,
@@ -454,7 +454,7 @@ fn choose(
 }
 
 impl ComponentChecker for ProtocolChecker<'_> {
-    fn components(&self) -> &Components {
+    fn components(&self) -> &Partition {
         &self.components
     }
 

@@ -19,7 +19,7 @@ use super::local::LabelId;
 use super::runs::Label;
 
 /// Keeps records.
-pub trait Ledger: Send {
+pub trait LogStore: Send {
     /// Everything that is kept so far, in order.
     fn read(&mut self) -> Result<Vec<Vec<u64>>, String>;
 
@@ -30,38 +30,38 @@ pub trait Ledger: Send {
     fn commit(&mut self) -> Result<(), String>;
 }
 
-/// A ledger that can be shared.
+/// A store that can be shared.
 #[derive(Clone)]
-pub struct Logbook(Arc<Mutex<dyn Ledger>>);
+pub struct ProgressLog(Arc<Mutex<dyn LogStore>>);
 
-impl Logbook {
-    /// Shares a ledger.
-    pub fn new(ledger: impl Ledger + 'static) -> Self {
-        Logbook(Arc::new(Mutex::new(ledger)))
+impl ProgressLog {
+    /// Shares a store.
+    pub fn new(store: impl LogStore + 'static) -> Self {
+        ProgressLog(Arc::new(Mutex::new(store)))
     }
 
-    pub(super) fn with<T>(&self, act: impl FnOnce(&mut dyn Ledger) -> T) -> T {
+    pub(super) fn with<T>(&self, act: impl FnOnce(&mut dyn LogStore) -> T) -> T {
         act(&mut *self.0.lock().unwrap_or_else(PoisonError::into_inner))
     }
 }
 
-impl fmt::Debug for Logbook {
+impl fmt::Debug for ProgressLog {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("Logbook")
+        f.write_str("ProgressLog")
     }
 }
 
-impl PartialEq for Logbook {
+impl PartialEq for ProgressLog {
     fn eq(&self, other: &Self) -> bool {
         Arc::ptr_eq(&self.0, &other.0)
     }
 }
 
-impl Eq for Logbook {}
+impl Eq for ProgressLog {}
 
 /// What an event is to its component, in numbers that mean the same in every process.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub(super) enum KeptWhat {
+pub(super) enum LoggedWhat {
     Interface(LabelId),
     Rest(LoggedPoint),
 }
@@ -80,9 +80,9 @@ pub(super) struct LoggedPoint {
 
 /// An event as it is kept.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub(super) struct KeptEvent {
+pub(super) struct LoggedEvent {
     pub(super) component: usize,
-    pub(super) what: KeptWhat,
+    pub(super) what: LoggedWhat,
     pub(super) before: Vec<EventId>,
     pub(super) rest: Option<EventId>,
     pub(super) received: Vec<(EventId, usize)>,
@@ -106,7 +106,7 @@ pub(super) enum Record {
     /// Something was asked of the embedded checker.
     Asked(Vec<u64>),
     Label(Label),
-    Event(KeptEvent),
+    Event(LoggedEvent),
     /// A complete skeleton, and what was found out of it unless it is known without its rests.
     Found(Skeleton, Option<Judged>),
     /// One more skeleton, in the order in which they were found, has no branches that are not known.
@@ -128,12 +128,12 @@ impl Record {
                 words.list(received, |words, message| words.put((*message).into()));
                 words.list(sent, |words, message| words.put((*message).into()));
             }
-            Record::Event(KeptEvent { component, what, before, rest, received, bare }) => {
+            Record::Event(LoggedEvent { component, what, before, rest, received, bare }) => {
                 words.put(2);
                 words.put(*component as u64);
                 match what {
-                    KeptWhat::Interface(label) => words.put((*label).into()),
-                    KeptWhat::Rest(point) => {
+                    LoggedWhat::Interface(label) => words.put((*label).into()),
+                    LoggedWhat::Rest(point) => {
                         words.put(u64::MAX);
                         words.point(point);
                     }
@@ -175,11 +175,11 @@ impl Record {
                 received: from.list(Reader::short)?,
                 sent: from.list(Reader::short)?,
             }),
-            2 => Record::Event(KeptEvent {
+            2 => Record::Event(LoggedEvent {
                 component: from.index()?,
                 what: match from.take()? {
-                    u64::MAX => KeptWhat::Rest(from.point()?),
-                    label => KeptWhat::Interface(u32::try_from(label).ok()?),
+                    u64::MAX => LoggedWhat::Rest(from.point()?),
+                    label => LoggedWhat::Interface(u32::try_from(label).ok()?),
                 },
                 before: from.list(Reader::short)?,
                 rest: from.option()?.pop(),
@@ -315,9 +315,9 @@ mod tests {
             hash: 1 << 100,
         };
         let resting = LoggedPoint { rest: Some(Box::new(point.clone())), ..point.clone() };
-        let event = KeptEvent {
+        let event = LoggedEvent {
             component: 2,
-            what: KeptWhat::Interface(7),
+            what: LoggedWhat::Interface(7),
             before: vec![1, 2],
             rest: Some(0),
             received: vec![(3, 4)],
@@ -328,7 +328,7 @@ mod tests {
         for record in [
             Record::Asked(vec![1, 2, 3]),
             Record::Label(label),
-            Record::Event(KeptEvent { what: KeptWhat::Rest(resting), ..event.clone() }),
+            Record::Event(LoggedEvent { what: LoggedWhat::Rest(resting), ..event.clone() }),
             Record::Event(event),
             Record::Found(vec![1, 5], Some(judged)),
             Record::Found(vec![], None),

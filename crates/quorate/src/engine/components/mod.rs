@@ -26,9 +26,9 @@ mod underway;
 
 pub use checker::{ComponentChecker, LocalPointId, LocalPoints, MessageId, Move};
 pub use handlers::{ProtocolChecker, StepRef};
-pub use journal::{Ledger, Logbook};
+pub use journal::{LogStore, ProgressLog};
 pub use machine::{ComponentRunner, Operation, Ran, Scheduler};
-pub use partition::{Components, LocalStep, Part};
+pub use partition::{LocalStep, Part, Partition};
 
 use events::Skeleton;
 use global::{Global, Panicking};
@@ -43,7 +43,7 @@ use crate::model::{Model, Schedule, ScheduledStep, Snapshot, Taken};
 use crate::property::Property;
 use crate::reduce::Reductions;
 use crate::replay::Replay;
-pub use crate::report::Interfaces;
+pub use crate::report::ComponentCounts;
 use crate::report::{Coverage, Report, Stopped, Verdict};
 use crate::world::{Channel, Crashes, Delivery};
 
@@ -96,7 +96,7 @@ pub fn dir(model: &Model, search: &Search, watch: &mut dyn Watch) -> Report {
     if let Some(reason) = refused(model) {
         panic!("{reason}");
     }
-    let components = search.components.clone().unwrap_or_else(|| Components::processes(model));
+    let components = search.components.clone().unwrap_or_else(|| Partition::processes(model));
     let in_order = model.world().channel == Channel::Fifo;
     let way = model.start().map_or(&[][..], Snapshot::way);
     let prefix = Replay::from_the_beginning(model).schedule(way);
@@ -159,7 +159,7 @@ pub struct Composed<S> {
     /// What was found.
     pub found: Found<S>,
     /// What the components are like to each other.
-    pub interfaces: Interfaces,
+    pub interfaces: ComponentCounts,
     /// How much was explored.
     pub coverage: Coverage,
 }
@@ -214,7 +214,7 @@ pub fn compose<E: ComponentChecker>(
     };
     let global_traces = local_traces.map(|_| judge.runs);
     let (enumerated_runs, cuts) = (meter.runs, judge.cuts);
-    let interfaces = Interfaces { local_traces, global_skeletons, global_traces, enumerated_runs, cuts };
+    let interfaces = ComponentCounts { local_traces, global_skeletons, global_traces, enumerated_runs, cuts };
     (global.locals.checker, Composed { found, interfaces, coverage })
 }
 

@@ -21,7 +21,7 @@ use super::global::{Global, Situation};
 use super::journal::{Judged, hash128};
 use super::local::{Explored, FoundPoint, LabelId, Last, Locals, NodeId, Panic, Panicked, Table, Way};
 use super::meter::{Done, Meter, POINT_BYTES};
-use super::partition::Components;
+use super::partition::Partition;
 use super::runs::{Held, Label};
 use crate::base::ProcessId;
 use crate::engine::Search;
@@ -115,7 +115,7 @@ impl<E: ComponentChecker> Global<E> {
             clock.iter_mut().zip(before).for_each(|(ours, theirs)| *ours = (*theirs).max(*ours));
         }
         let label = match what {
-            What::Interface(label) if component != Components::OUTSIDE => {
+            What::Interface(label) if component != Partition::OUTSIDE => {
                 self.label_outside(component, label, &received, &mut clock)
             }
             What::Interface(_) | What::Rest(..) => None,
@@ -136,12 +136,12 @@ impl<E: ComponentChecker> Global<E> {
             let Event { component, what: What::Interface(label), .. } = self.events.get(*sender) else {
                 return None;
             };
-            (*component == Components::OUTSIDE).then(|| self.locals.label(*label).sent[*at])
+            (*component == Partition::OUTSIDE).then(|| self.locals.label(*label).sent[*at])
         };
         let mut received: Vec<MessageId> = received.iter().filter_map(from_outside).collect();
         received.sort_unstable();
         let leaves = |message: &MessageId| {
-            components.of(self.locals.checker.ends_of(*message).1) == Components::OUTSIDE
+            components.of(self.locals.checker.ends_of(*message).1) == Partition::OUTSIDE
         };
         let sent: Vec<MessageId> = sent.iter().copied().filter(leaves).collect();
         if received.is_empty() && sent.is_empty() {
@@ -237,7 +237,7 @@ impl<E: ComponentChecker> Global<E> {
             let label = Label { member: 0, clock: Vec::new(), received: Vec::new(), sent: vec![message] };
             let what = What::Interface(self.locals.number_label(label));
             let before = last.get(&line).copied().into_iter().collect();
-            let (component, rest, received) = (Components::OUTSIDE, None, Vec::new());
+            let (component, rest, received) = (Partition::OUTSIDE, None, Vec::new());
             let event = self.events.number(Event { component, what, before, rest, received }, what);
             last.insert(line, event);
             environment.push(event);
@@ -248,7 +248,7 @@ impl<E: ComponentChecker> Global<E> {
 
     /// A skeleton without what comes from outside: that may be more later, or less of what was not received.
     fn without_environment(&self, skeleton: &Skeleton) -> Skeleton {
-        let is_own = |event: &EventId| self.events.get(*event).component != Components::OUTSIDE;
+        let is_own = |event: &EventId| self.events.get(*event).component != Partition::OUTSIDE;
         skeleton.iter().copied().filter(is_own).collect()
     }
 
@@ -422,7 +422,7 @@ impl<E: ComponentChecker> Nested<E> {
         let mut has_happened: BTreeSet<EventId> = BTreeSet::new();
         for &event in skeleton.iter().rev() {
             let is_seen = self.global.outside(event).label.is_some()
-                || self.global.events.get(event).component == Components::OUTSIDE;
+                || self.global.events.get(event).component == Partition::OUTSIDE;
             if is_seen || has_happened.contains(&event) {
                 has_happened.insert(event);
                 has_happened.extend(self.global.events.get(event).causes());

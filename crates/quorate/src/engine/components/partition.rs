@@ -38,25 +38,25 @@ impl Part {
 
 /// Which processes make up which component.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Components {
+pub struct Partition {
     members: Vec<Vec<ProcessId>>,
     of: Vec<usize>,
     /// What those are made of that are systems themselves.
-    inner: Vec<Option<Components>>,
+    inner: Vec<Option<Partition>>,
 }
 
-impl Components {
+impl Partition {
     /// The component of a process that is in none: outside of the system that these make up.
     pub const OUTSIDE: usize = usize::MAX;
 
     /// Every process by itself.
     pub fn processes(model: &Model) -> Self {
-        Components::each(model.ids().count())
+        Partition::each(model.ids().count())
     }
 
     /// So many processes, every one by itself.
     pub fn each(count: usize) -> Self {
-        Components {
+        Partition {
             members: (0..count).map(|id| vec![ProcessId::new(id)]).collect(),
             of: (0..count).collect(),
             inner: vec![None; count],
@@ -66,35 +66,35 @@ impl Components {
     /// These groups of processes; `None` unless every process is in exactly one of them.
     pub fn groups(model: &Model, groups: &[Vec<ProcessId>]) -> Option<Self> {
         let parts: Vec<Part> = groups.iter().cloned().map(Part::Processes).collect();
-        Components::parts(model, &parts)
+        Partition::parts(model, &parts)
     }
 
     /// These parts, of which some may be systems of parts; `None` unless every process is in exactly one of them.
     pub fn parts(model: &Model, parts: &[Part]) -> Option<Self> {
-        let components = Components::within(model.processes().len(), parts)?;
-        components.of.iter().all(|component| *component != Components::OUTSIDE).then_some(components)
+        let components = Partition::within(model.processes().len(), parts)?;
+        components.of.iter().all(|component| *component != Partition::OUTSIDE).then_some(components)
     }
 
     /// Parts of a system of so many processes.
     fn within(processes: usize, parts: &[Part]) -> Option<Self> {
-        let mut of = vec![Components::OUTSIDE; processes];
+        let mut of = vec![Partition::OUTSIDE; processes];
         let (mut members, mut inner) = (Vec::new(), Vec::new());
         for (component, part) in parts.iter().enumerate() {
             let mut group = part.processes();
             group.sort_unstable();
             for process in &group {
                 let slot = of.get_mut(process.index())?;
-                if std::mem::replace(slot, component) != Components::OUTSIDE {
+                if std::mem::replace(slot, component) != Partition::OUTSIDE {
                     return None;
                 }
             }
             members.push(group);
             inner.push(match part.whole() {
-                Part::System(parts) => Some(Components::within(processes, parts)?),
+                Part::System(parts) => Some(Partition::within(processes, parts)?),
                 Part::Processes(_) => None,
             });
         }
-        Some(Components { members, of, inner })
+        Some(Partition { members, of, inner })
     }
 
     /// How many there are.
@@ -113,7 +113,7 @@ impl Components {
     }
 
     /// What a component is made of, if it is a system itself.
-    pub fn inside(&self, component: usize) -> Option<&Components> {
+    pub fn inside(&self, component: usize) -> Option<&Partition> {
         self.inner[component].as_ref()
     }
 }

@@ -14,7 +14,7 @@ use super::checker::{ComponentChecker, LocalPointId, LocalPoints, MessageId, Mov
 use super::handlers::{ProtocolChecker, StepRef};
 use super::journal::hash128;
 use super::machine::{ComponentRunner, Operation, Ran, Scheduler};
-use super::partition::{Components, LocalStep};
+use super::partition::{LocalStep, Partition};
 use crate::base::{ProcessId, Value};
 use crate::model::{Envelope, ScheduledStep};
 use crate::report::Stopped;
@@ -37,7 +37,7 @@ pub(super) struct Underway<'m> {
 }
 
 /// Can components of several processes not start after this prefix?
-pub(super) fn too_large(components: &Components, prefix: &[ScheduledStep]) -> bool {
+pub(super) fn too_large(components: &Partition, prefix: &[ScheduledStep]) -> bool {
     !prefix.is_empty() && (0..components.count()).any(|component| components.members(component).len() > 1)
 }
 
@@ -211,7 +211,7 @@ impl ComponentRunner for Underway<'_> {
 }
 
 impl ComponentChecker for Underway<'_> {
-    fn components(&self) -> &Components {
+    fn components(&self) -> &Partition {
         self.checker.components()
     }
 

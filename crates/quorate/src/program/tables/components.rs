@@ -25,7 +25,7 @@ use super::super::progress::heed_interrupts;
 use super::super::units::grouped;
 use super::figure::{self, Unit};
 use super::{TableAnswer, job};
-use crate::engine::components::Interfaces;
+use crate::engine::components::ComponentCounts;
 use crate::protocol::Protocol;
 use crate::report::{Stopped, Verdict};
 
@@ -77,7 +77,7 @@ pub struct Saving {
 /// An exploration that was run.
 struct Explored {
     verdict: Verdict,
-    interfaces: Interfaces,
+    interfaces: ComponentCounts,
     time: Duration,
 }
 
@@ -101,7 +101,7 @@ struct Line<'t> {
 impl Line<'_> {
     /// What it saves here.
     fn saving(&self) -> Saving {
-        let Interfaces { local_traces, global_skeletons, global_traces, .. } = self.apart.interfaces;
+        let ComponentCounts { local_traces, global_skeletons, global_traces, .. } = self.apart.interfaces;
         let reduction_ratio = local_traces.zip(global_traces).map(|(local, global)| over(global, local));
         let for_a_trace = local_traces.map(|traces| self.apart.time.as_secs_f64() / over(traces, 1));
         let for_a_run = self
