@@ -6,7 +6,7 @@
 //! `local.rs` and `global.rs`, for every checker alike.
 //! Differs: where points in a component's run that have the same future can be told, they are explored once, however
 //! many runs lead there.
-//! Held by: testkit/tests/dir.rs, through `handlers.rs`; the tests of quorate-threads.
+//! Restriction by: testkit/tests/dir.rs, through `handlers.rs`; the tests of quorate-threads.
 
 use super::machine::ComponentRunner;
 use super::partition::Partition;

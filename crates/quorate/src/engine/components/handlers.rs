@@ -5,7 +5,7 @@
 //! whose runs are enumerated (`group.rs`).
 //! Differs from the kernel: traces are counted, so a process by itself tells which of several equal messages it may
 //! consume, and in a group each message is told by the step that sent it.
-//! Held by: testkit/tests/dir.rs.
+//! Restriction by: testkit/tests/dir.rs.
 
 mod group;
 mod single;
@@ -434,7 +434,7 @@ impl<'m> ProtocolChecker<'m> {
 
 /// Every choice of so many candidates from different senders.
 fn choose(
-    rest: &[Candidate],
+    remaining: &[Candidate],
     wanted: usize,
     from: &impl Fn(&Candidate) -> ProcessId,
     chosen: &mut Vec<Candidate>,
@@ -444,10 +444,10 @@ fn choose(
         found.push(chosen.clone());
         return;
     }
-    for at in 0..rest.len() {
-        if chosen.iter().all(|other| from(other) != from(&rest[at])) {
-            chosen.push(rest[at]);
-            choose(&rest[at + 1..], wanted - 1, from, chosen, found);
+    for at in 0..remaining.len() {
+        if chosen.iter().all(|other| from(other) != from(&remaining[at])) {
+            chosen.push(remaining[at]);
+            choose(&remaining[at + 1..], wanted - 1, from, chosen, found);
             chosen.pop();
         }
     }
@@ -552,11 +552,12 @@ impl ProtocolChecker<'_> {
 
     /// Asks what was asked before, in the form in which it is kept; nothing if it has another form.
     fn ask_as_before(&mut self, asked: &[u64]) -> Option<()> {
-        let (kind, rest) = asked.split_first()?;
-        let process = ProcessId::new(usize::try_from(*rest.first()?).ok()?);
+        let (kind, remaining) = asked.split_first()?;
+        let process = ProcessId::new(usize::try_from(*remaining.first()?).ok()?);
         self.model.processes().get(process.index())?;
-        let local =
-            |at: usize| u32::try_from(*rest.get(at)?).ok().filter(|at| (*at as usize) < self.locals.len());
+        let local = |at: usize| {
+            u32::try_from(*remaining.get(at)?).ok().filter(|at| (*at as usize) < self.locals.len())
+        };
         match *kind {
             INITIAL => {
                 self.initial(process);
@@ -567,10 +568,10 @@ impl ProtocolChecker<'_> {
             }
             ANSWERS => {
                 let local = local(1)?;
-                let transition = usize::try_from(*rest.get(2)?).ok()?;
+                let transition = usize::try_from(*remaining.get(2)?).ok()?;
                 self.model.process(process).transitions().get(transition)?;
                 let bag: Option<Vec<MessageId>> =
-                    rest.get(4..)?.iter().map(|message| u32::try_from(*message).ok()).collect();
+                    remaining.get(4..)?.iter().map(|message| u32::try_from(*message).ok()).collect();
                 let bag = bag?;
                 if bag.iter().any(|message| *message as usize >= self.messages.len()) {
                     return None;

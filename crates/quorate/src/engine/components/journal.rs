@@ -8,7 +8,7 @@
 //! Differs: tables of the local explorers are not kept: those that are still needed are made again, and that a
 //! skeleton was explored to the end is known.
 //! Invariant: what a record refers to by number comes in an earlier record.
-//! Held by: quorate-cli/tests/resume.rs (killed at random moments).
+//! Restriction by: quorate-cli/tests/resume.rs (killed at random moments).
 
 use std::fmt;
 use std::hash::{DefaultHasher, Hash, Hasher};
@@ -63,15 +63,15 @@ impl Eq for ProgressLog {}
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(super) enum LoggedWhat {
     Interface(LabelId),
-    Rest(LoggedPoint),
+    Pause(LoggedPoint),
 }
 
-/// A point of a node: the rests and labels that lead to the node, what was received there, and a hash of the point.
+/// A point of a node: the pauses and labels that lead to the node, what was received there, and a hash of the point.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(super) struct LoggedPoint {
     pub(super) component: usize,
-    /// The point at which it rested before, if any.
-    pub(super) rest: Option<Box<LoggedPoint>>,
+    /// The point at which it paused before, if any.
+    pub(super) pause: Option<Box<LoggedPoint>>,
     /// What others saw of each member since.
     pub(super) labels: Vec<Vec<LabelId>>,
     pub(super) taken: Vec<u32>,
@@ -84,7 +84,7 @@ pub(super) struct LoggedEvent {
     pub(super) component: usize,
     pub(super) what: LoggedWhat,
     pub(super) before: Vec<EventId>,
-    pub(super) rest: Option<EventId>,
+    pub(super) pause: Option<EventId>,
     pub(super) received: Vec<(EventId, usize)>,
     pub(super) bare: Option<EventId>,
 }
@@ -107,7 +107,7 @@ pub(super) enum Record {
     Asked(Vec<u64>),
     Label(Label),
     Event(LoggedEvent),
-    /// A complete skeleton, and what was found out of it unless it is known without its rests.
+    /// A complete skeleton, and what was found out of it unless it is known without its pauses.
     Found(Skeleton, Option<Judged>),
     /// One more skeleton, in the order in which they were found, has no branches that are not known.
     Explored,
@@ -128,18 +128,18 @@ impl Record {
                 words.list(received, |words, message| words.put((*message).into()));
                 words.list(sent, |words, message| words.put((*message).into()));
             }
-            Record::Event(LoggedEvent { component, what, before, rest, received, bare }) => {
+            Record::Event(LoggedEvent { component, what, before, pause, received, bare }) => {
                 words.put(2);
                 words.put(*component as u64);
                 match what {
                     LoggedWhat::Interface(label) => words.put((*label).into()),
-                    LoggedWhat::Rest(point) => {
+                    LoggedWhat::Pause(point) => {
                         words.put(u64::MAX);
                         words.point(point);
                     }
                 }
                 words.list(before, |words, event| words.put((*event).into()));
-                words.option(rest.map(u64::from));
+                words.option(pause.map(u64::from));
                 words.list(received, |words, (event, at)| {
                     words.put((*event).into());
                     words.put(*at as u64);
@@ -178,11 +178,11 @@ impl Record {
             2 => Record::Event(LoggedEvent {
                 component: from.index()?,
                 what: match from.take()? {
-                    u64::MAX => LoggedWhat::Rest(from.point()?),
+                    u64::MAX => LoggedWhat::Pause(from.point()?),
                     label => LoggedWhat::Interface(u32::try_from(label).ok()?),
                 },
                 before: from.list(Reader::short)?,
-                rest: from.option()?.pop(),
+                pause: from.option()?.pop(),
                 received: from.list(|from| Some((from.short()?, from.index()?)))?,
                 bare: from.option()?.pop(),
             }),
@@ -242,11 +242,11 @@ impl Words {
     }
 
     fn point(&mut self, point: &LoggedPoint) {
-        let LoggedPoint { component, rest, labels, taken, hash } = point;
+        let LoggedPoint { component, pause, labels, taken, hash } = point;
         self.put(*component as u64);
-        self.put(rest.is_some().into());
-        if let Some(rest) = rest {
-            self.point(rest);
+        self.put(pause.is_some().into());
+        if let Some(pause) = pause {
+            self.point(pause);
         }
         self.list(labels, |words, labels| words.list(labels, |words, label| words.put((*label).into())));
         self.list(taken, |words, message| words.put((*message).into()));
@@ -259,8 +259,8 @@ struct Reader<'w>(&'w [u64]);
 
 impl Reader<'_> {
     fn take(&mut self) -> Option<u64> {
-        let (first, rest) = self.0.split_first()?;
-        self.0 = rest;
+        let (first, remaining) = self.0.split_first()?;
+        self.0 = remaining;
         Some(*first)
     }
 
@@ -293,7 +293,7 @@ impl Reader<'_> {
     fn point(&mut self) -> Option<LoggedPoint> {
         Some(LoggedPoint {
             component: self.index()?,
-            rest: if self.take()? == 0 { None } else { Some(Box::new(self.point()?)) },
+            pause: if self.take()? == 0 { None } else { Some(Box::new(self.point()?)) },
             labels: self.list(|from| from.list(Reader::short))?,
             taken: self.list(Reader::short)?,
             hash: self.wide()?,
@@ -309,17 +309,17 @@ mod tests {
     fn records_are_read_as_they_were_written() {
         let point = LoggedPoint {
             component: 1,
-            rest: None,
+            pause: None,
             labels: vec![vec![3], vec![]],
             taken: vec![5],
             hash: 1 << 100,
         };
-        let resting = LoggedPoint { rest: Some(Box::new(point.clone())), ..point.clone() };
+        let pausing = LoggedPoint { pause: Some(Box::new(point.clone())), ..point.clone() };
         let event = LoggedEvent {
             component: 2,
             what: LoggedWhat::Interface(7),
             before: vec![1, 2],
-            rest: Some(0),
+            pause: Some(0),
             received: vec![(3, 4)],
             bare: None,
         };
@@ -328,7 +328,7 @@ mod tests {
         for record in [
             Record::Asked(vec![1, 2, 3]),
             Record::Label(label),
-            Record::Event(LoggedEvent { what: LoggedWhat::Rest(resting), ..event.clone() }),
+            Record::Event(LoggedEvent { what: LoggedWhat::Pause(pausing), ..event.clone() }),
             Record::Event(event),
             Record::Found(vec![1, 5], Some(judged)),
             Record::Found(vec![], None),

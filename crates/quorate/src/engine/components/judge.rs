@@ -8,7 +8,7 @@
 //! Differs: changes of what properties see are not made part of skeletons, which would multiply them: what can be seen
 //! at a node is a set. Where a property limits how many processes satisfy a local predicate, its violations are looked
 //! for without going through all cuts (`judge/conjunction.rs`).
-//! Held by: testkit/tests/dir.rs (verdicts and counts), quorate-zoo/tests/dir.rs.
+//! Restriction by: testkit/tests/dir.rs (verdicts and counts), quorate-zoo/tests/dir.rs.
 
 mod conjunction;
 
@@ -71,7 +71,7 @@ impl<'p> Judge<'p> {
         self.ends.extend(judged.ends.iter().copied());
     }
 
-    /// Looks at a complete skeleton without rests.
+    /// Looks at a complete skeleton without pauses.
     pub(super) fn look_at<E: ComponentChecker>(
         &mut self,
         global: &mut Global<E>,
@@ -102,8 +102,8 @@ impl<'p> Judge<'p> {
         let mut quiescent: Vec<Vec<usize>> = Vec::new();
         let mut runs: u128 = 1;
         for component in 0..global.components() {
-            let node = global.standing(skeleton, component, meter)?.node;
-            let offers = global.on_offer(skeleton, component).contents;
+            let node = global.position(skeleton, component, meter)?.node;
+            let offers = global.receivable(skeleton, component).contents;
             let table = global.locals.table(node, &offers, meter)?;
             let traces = table.quiescent.iter().map(|point| {
                 let point = global.locals.point(node, *point);
@@ -206,7 +206,7 @@ impl<'p> Judge<'p> {
         at: usize,
         meter: &mut Meter<'_>,
     ) -> Result<(usize, Views), Halt> {
-        let node = global.standing(skeleton, component, meter)?.node;
+        let node = global.position(skeleton, component, meter)?.node;
         let occasion = (at, node, global.offers_for_sights(skeleton, component, node));
         if let Some((number, known)) = self.views.get(&occasion) {
             return Ok((*number, Arc::clone(known)));

@@ -11,10 +11,10 @@
 //! several agents it would have to be told which of them knows of which reception, so there receptions are events, and
 //! runs are enumerated (`enumerate.rs`). LocalPoints with the same future are one, with the number of traces that lead there.
 //! Known: where one way of a component can end and another goes on, the first must be noticed by itself, though nobody
-//! sees anything of it. A *rest* is such a way: a node of its own, with one point.
+//! sees anything of it. A *pause* is such a way: a node of its own, with one point.
 //! Invariant: the points of a table are all that the traces with its skeleton lead to, if they receive no more than
 //! what is on offer.
-//! Held by: testkit/tests/dir.rs.
+//! Restriction by: testkit/tests/dir.rs.
 
 mod enumerate;
 mod workers;
@@ -38,11 +38,11 @@ pub(super) type NodeId = usize;
 /// About what a table takes besides what it lists.
 const TABLE_BYTES: u64 = 256;
 
-/// What a local skeleton is: the rest it follows, if any, and the interface events of each process since.
+/// What a local skeleton is: the pause it follows, if any, and the interface events of each process since.
 #[derive(Clone, PartialEq, Eq, Hash)]
 struct Key {
     component: usize,
-    rest: Option<(NodeId, usize)>,
+    pause: Option<(NodeId, usize)>,
     labels: Vec<Vec<LabelId>>,
 }
 
@@ -50,7 +50,7 @@ struct Key {
 #[derive(Clone)]
 enum Cause<S> {
     Start,
-    Rest(NodeId, usize),
+    Pause(NodeId, usize),
     /// From a point of the same node.
     Inside(usize, S),
     /// From a point of an earlier node.
@@ -92,8 +92,8 @@ pub(super) struct Table {
     /// Where runs are enumerated: the points at which nothing can happen but what others see, and what that is.
     pub(super) last: Vec<(usize, Vec<LabelId>)>,
     pub(super) panics: Vec<Panic>,
-    /// The points at which the component may rest, though it could do something elsewhere.
-    pub(super) rests: Vec<usize>,
+    /// The points at which the component may pause, though it could do something elsewhere.
+    pub(super) pauses: Vec<usize>,
     /// Can it go on for ever without others seeing it?
     pub(super) endless: bool,
 }
@@ -150,7 +150,7 @@ impl<E: ComponentChecker> Locals<E> {
         let mut numbers = HashMap::new();
         for component in 0..checker.components().count() {
             let labels = vec![Vec::new(); checker.components().members(component).len()];
-            let key = Key { component, rest: None, labels };
+            let key = Key { component, pause: None, labels };
             numbers.insert(key.clone(), nodes.len());
             let start = checker.local_points(component).map(|points| points.start(component));
             nodes.push(Node::new(key, start.map(|start| (start, 1, Cause::Start)).into_iter().collect()));
@@ -264,16 +264,16 @@ impl<E: ComponentChecker> Locals<E> {
         self.nodes[wanted.node].tables.contains_key(&wanted.offers)
     }
 
-    /// The node of a component that rests at a point of a node.
-    pub(super) fn rest(&mut self, node: NodeId, point: usize) -> NodeId {
+    /// The node of a component that pauses at a point of a node.
+    pub(super) fn pause(&mut self, node: NodeId, point: usize) -> NodeId {
         let Key { component, labels, .. } = &self.nodes[node].key;
         let key =
-            Key { component: *component, rest: Some((node, point)), labels: vec![Vec::new(); labels.len()] };
+            Key { component: *component, pause: Some((node, point)), labels: vec![Vec::new(); labels.len()] };
         if let Some(known) = self.numbers.get(&key) {
             return *known;
         }
         let NodePoint { local_point, traces, .. } = &self.nodes[node].points[point];
-        let seed = (*local_point, *traces, Cause::Rest(node, point));
+        let seed = (*local_point, *traces, Cause::Pause(node, point));
         self.insert(key, vec![seed])
     }
 
@@ -375,7 +375,7 @@ impl<E: ComponentChecker> Locals<E> {
             meter.add(std::mem::take(&mut found.done))?;
         }
         found.table.endless = !self.count_traces(node, &found);
-        found.table.rests = self.rests(node, &found);
+        found.table.pauses = self.pauses(node, &found);
         for (label, steps) in found.branches {
             found.table.branches.push(label);
             let mut key = self.nodes[node].key.clone();
@@ -435,8 +435,8 @@ impl<E: ComponentChecker> Locals<E> {
 
     /// How many interface events of a component of one member there are at a node.
     fn depth(&self, node: NodeId) -> usize {
-        let Key { rest, labels, .. } = &self.nodes[node].key;
-        labels[0].len() + rest.map_or(0, |(before, _)| self.depth(before))
+        let Key { pause, labels, .. } = &self.nodes[node].key;
+        labels[0].len() + pause.map_or(0, |(before, _)| self.depth(before))
     }
 
     /// Where a step from a point of a node leads, as a point of the next node.
@@ -473,7 +473,7 @@ impl<E: ComponentChecker> Locals<E> {
 
     /// The points where a component may stay although, with something on offer, others could see it do something from
     /// another point: those from which no step needs as little.
-    fn rests(&self, node: NodeId, found: &Found<E::Step>) -> Vec<usize> {
+    fn pauses(&self, node: NodeId, found: &Found<E::Step>) -> Vec<usize> {
         let points = &found.table.points;
         let stays = |at: usize, wanted: &[MessageId]| {
             let taken = &self.nodes[node].points[points[at]].taken;
@@ -485,8 +485,8 @@ impl<E: ComponentChecker> Locals<E> {
             }
             !found.needs[at].iter().any(|needed| needed.iter().all(|message| left.contains(message)))
         };
-        let rests = |at: &usize| points.len() > 1 && found.seen.iter().any(|wanted| stays(*at, wanted));
-        (0..points.len()).filter(rests).map(|at| points[at]).collect()
+        let pauses = |at: &usize| points.len() > 1 && found.seen.iter().any(|wanted| stays(*at, wanted));
+        (0..points.len()).filter(pauses).map(|at| points[at]).collect()
     }
 
     /// The labels from this one on.
@@ -515,7 +515,7 @@ impl<E: ComponentChecker> Locals<E> {
             parts.push(there.fingerprint(component, local_point));
         }
         parts.extend(self.letters(node, point));
-        if let Some((before, at)) = self.nodes[node].key.rest {
+        if let Some((before, at)) = self.nodes[node].key.pause {
             parts.push(self.hash(before, at));
         }
         let hash = hash128(&parts);
@@ -538,9 +538,9 @@ impl<E: ComponentChecker> Locals<E> {
         end
     }
 
-    /// The rest that a node follows, if any.
-    pub(super) fn rest_before(&self, node: NodeId) -> Option<(NodeId, usize)> {
-        self.nodes[node].key.rest
+    /// The pause that a node follows, if any.
+    pub(super) fn pause_before(&self, node: NodeId) -> Option<(NodeId, usize)> {
+        self.nodes[node].key.pause
     }
 
     /// The number of the point to which a run leads.
@@ -559,10 +559,10 @@ impl<E: ComponentChecker> Locals<E> {
     /// A point in a form in which it can be kept.
     pub(super) fn kept(&mut self, node: NodeId, point: usize) -> LoggedPoint {
         let hash = self.hash(node, point);
-        let Key { component, rest, labels } = self.nodes[node].key.clone();
-        let rest = rest.map(|(before, at)| Box::new(self.kept(before, at)));
+        let Key { component, pause, labels } = self.nodes[node].key.clone();
+        let pause = pause.map(|(before, at)| Box::new(self.kept(before, at)));
         let taken = self.nodes[node].points[point].taken.clone();
-        LoggedPoint { component, rest, labels, taken, hash }
+        LoggedPoint { component, pause, labels, taken, hash }
     }
 
     /// A point that was kept; nothing if there is no such point.
@@ -572,9 +572,9 @@ impl<E: ComponentChecker> Locals<E> {
         meter: &mut Meter<'_>,
     ) -> Result<Option<(NodeId, usize)>, Halt> {
         let mut node = Self::root(kept.component);
-        if let Some(rest) = &kept.rest {
-            let Some((before, at)) = self.found_again(rest, meter)? else { return Ok(None) };
-            node = self.rest(before, at);
+        if let Some(pause) = &kept.pause {
+            let Some((before, at)) = self.found_again(pause, meter)? else { return Ok(None) };
+            node = self.pause(before, at);
         }
         let before: Vec<usize> = self.skeleton(node).iter().map(Vec::len).collect();
         let mut known = vec![0; kept.labels.len()];
@@ -594,7 +594,7 @@ impl<E: ComponentChecker> Locals<E> {
         let table = self.table(node, &kept.taken, meter)?;
         let mut points: Vec<usize> = Vec::new();
         if self.is_nested(kept.component) {
-            // A point that stands for several runs looks like the first of them, but a rest is of one run.
+            // A point that stands for several runs looks like the first of them, but a pause is of one run.
             for (point, _) in &table.last {
                 points.extend(self.apart(node, *point, meter)?);
             }
@@ -610,7 +610,7 @@ impl<E: ComponentChecker> Locals<E> {
         loop {
             match &self.nodes[node].points[point].cause {
                 Cause::Start => break,
-                Cause::Rest(before, at) => (node, point) = (*before, *at),
+                Cause::Pause(before, at) => (node, point) = (*before, *at),
                 Cause::Inside(at, step) => {
                     way.push(step.clone());
                     point = *at;

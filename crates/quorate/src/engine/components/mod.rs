@@ -7,7 +7,7 @@
 //! Known: every reachable state, and every way in which a run can end, is that of some combination of points of a cut
 //! of a skeleton, so `Holds` means what it means elsewhere. Runs that never end have no end to be found: a limit ends
 //! the search then, unless nobody sees the part that is repeated.
-//! Held by: testkit/tests/dir.rs, quorate-zoo/tests/dir.rs.
+//! Restriction by: testkit/tests/dir.rs, quorate-zoo/tests/dir.rs.
 
 mod checker;
 mod events;
@@ -226,12 +226,12 @@ fn ways<E: ComponentChecker>(
 ) -> Result<Vec<Vec<E::Step>>, Stopped> {
     let mut ways = Vec::new();
     for (component, point) in cut.points.iter().enumerate() {
-        let offers = global.on_offer(&cut.skeleton, component).contents;
-        let standing = global.standing(&cut.skeleton, component, meter).and_then(|standing| {
-            global.locals.table(standing.node, &offers, meter)?;
-            Ok(standing.node)
+        let offers = global.receivable(&cut.skeleton, component).contents;
+        let position = global.position(&cut.skeleton, component, meter).and_then(|position| {
+            global.locals.table(position.node, &offers, meter)?;
+            Ok(position.node)
         });
-        match standing {
+        match position {
             Ok(node) => ways.push(global.locals.way_to(node, *point)),
             Err(Halt::Stopped(stopped)) => return Err(stopped),
             Err(Halt::Panicking(_) | Halt::Broken(_)) => {
@@ -280,13 +280,13 @@ fn woven(model: &Model, sequences: &[Vec<LocalStep>]) -> Schedule {
     while left.iter().any(|steps| !steps.is_empty()) {
         let before = schedule.len();
         for (process, steps) in model.ids().zip(&mut left) {
-            while let Some((step, rest)) = steps.split_first() {
+            while let Some((step, remaining)) = steps.split_first() {
                 let step = scheduled(process, step);
                 if run.step(&step).is_err() {
                     break;
                 }
                 schedule.push(step);
-                *steps = rest;
+                *steps = remaining;
             }
         }
         assert!(schedule.len() > before, "a bug in quorate: what components do does not fit together");

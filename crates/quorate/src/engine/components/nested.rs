@@ -9,7 +9,7 @@
 //! are one, as far as properties and others can see.
 //! Known: as in `local.rs`, a run that may stay where it is must be told by itself, so such runs are taken apart again.
 //! Invariant: a table is that of the group of all members, but for how runs are told apart.
-//! Held by: testkit/tests/dir.rs (the counts and verdicts of groups, and of an enumerator of runs), testkit/tests/nested.rs
+//! Restriction by: testkit/tests/dir.rs (the counts and verdicts of groups, and of an enumerator of runs), testkit/tests/nested.rs
 //! (searches that are stopped and go on, planted bugs, panics, restarts).
 
 use std::collections::{BTreeSet, HashMap, HashSet};
@@ -22,7 +22,7 @@ use super::journal::{Judged, hash128};
 use super::local::{Explored, FoundPoint, LabelId, Last, Locals, NodeId, Panic, Panicked, Table, Way};
 use super::meter::{Done, Meter, POINT_BYTES};
 use super::partition::Partition;
-use super::runs::{Held, Label};
+use super::runs::{Label, Restriction};
 use crate::base::ProcessId;
 use crate::engine::Search;
 
@@ -109,7 +109,7 @@ impl<E: ComponentChecker> Global<E> {
     fn look_from_outside(&mut self, event: EventId) -> Outside {
         let Event { component, what, before, received, .. } = self.events.get(event).clone();
         let mut clock = vec![0; self.members.len()];
-        // A rest is a device of the search: what comes after it does not follow all that came before.
+        // A pause is a device of the search: what comes after it does not follow all that came before.
         for cause in before.into_iter().chain(received.iter().map(|(sender, _)| *sender)) {
             let before = &self.outside(cause).clock;
             clock.iter_mut().zip(before).for_each(|(ours, theirs)| *ours = (*theirs).max(*ours));
@@ -118,7 +118,7 @@ impl<E: ComponentChecker> Global<E> {
             What::Interface(label) if component != Partition::OUTSIDE => {
                 self.label_outside(component, label, &received, &mut clock)
             }
-            What::Interface(_) | What::Rest(..) => None,
+            What::Interface(_) | What::Pause(..) => None,
         };
         Outside { clock, label }
     }
@@ -159,7 +159,7 @@ impl<E: ComponentChecker> Global<E> {
         let (Some(frame), Some(label)) = (&self.frame, label) else { return Fate::Happens };
         let of_member = &frame.skeleton[label.member];
         match of_member.get(label.clock[label.member] - 1) {
-            Some(held) if *held == label => Fate::Happens,
+            Some(allowed) if *allowed == label => Fate::Happens,
             None if label.clock[label.member] == of_member.len() + 1 => Fate::Next(label),
             _ => Fate::Deviates,
         }
@@ -172,21 +172,21 @@ impl<E: ComponentChecker> Global<E> {
     }
 
     /// Of some events those that may happen. What could be seen outside next is noted.
-    pub(super) fn held(&mut self, events: Vec<EventId>, has_all: bool) -> Vec<EventId> {
+    pub(super) fn allowed(&mut self, events: Vec<EventId>, has_all: bool) -> Vec<EventId> {
         if self.frame.is_none() {
             return events;
         }
-        let mut held = Vec::new();
+        let mut allowed = Vec::new();
         for event in events {
             match (self.fate(event), &mut self.frame) {
-                (Fate::Happens, _) => held.push(event),
+                (Fate::Happens, _) => allowed.push(event),
                 (Fate::Next(label), Some(frame)) if has_all && !frame.next.contains(&label) => {
                     frame.next.push(label);
                 }
                 (Fate::Next(_) | Fate::Deviates, _) => {}
             }
         }
-        held
+        allowed
     }
 
     /// A panic that can come next: inside of a component it counts if all has happened that is to be seen of that.
@@ -207,14 +207,14 @@ impl<E: ComponentChecker> Global<E> {
 
     /// Of the points where a component that is held may be at the end, those at which it may stay, though it could do
     /// something elsewhere: the events that can happen are given.
-    pub(super) fn held_rests(&self, table: &Table, possible: &[EventId]) -> Vec<usize> {
+    pub(super) fn allowed_pauses(&self, table: &Table, possible: &[EventId]) -> Vec<usize> {
         let received = |event: &EventId| &self.events.get(*event).received;
         let within = |less: &EventId, more: &EventId| {
             received(less).iter().all(|message| received(more).contains(message))
         };
         let label = |event: &EventId| match self.events.get(*event).what {
             What::Interface(label) => Some(label),
-            What::Rest(..) => None,
+            What::Pause(..) => None,
         };
         let stays = |next: &[LabelId]| {
             let own: Vec<&EventId> = possible
@@ -237,8 +237,8 @@ impl<E: ComponentChecker> Global<E> {
             let label = Label { member: 0, clock: Vec::new(), received: Vec::new(), sent: vec![message] };
             let what = What::Interface(self.locals.number_label(label));
             let before = last.get(&line).copied().into_iter().collect();
-            let (component, rest, received) = (Partition::OUTSIDE, None, Vec::new());
-            let event = self.events.number(Event { component, what, before, rest, received }, what);
+            let (component, pause, received) = (Partition::OUTSIDE, None, Vec::new());
+            let event = self.events.number(Event { component, what, before, pause, received }, what);
             last.insert(line, event);
             environment.push(event);
         }
@@ -271,13 +271,13 @@ impl<E: ComponentChecker> Global<E> {
         hash128(&letters)
     }
 
-    /// A skeleton in which every component rests at a point.
+    /// A skeleton in which every component pauses at a point.
     fn pinned(&mut self, pin: &Pin, meter: &mut Meter<'_>) -> Result<Skeleton, Halt> {
         let mut skeleton = pin.skeleton.clone();
         for (component, point) in pin.points.iter().enumerate() {
-            let standing = self.standing(&pin.skeleton, component, meter)?;
-            let rest = self.rest_event(component, &standing, point.to_owned(), Vec::new());
-            skeleton.push(rest);
+            let position = self.position(&pin.skeleton, component, meter)?;
+            let pause = self.pause_event(component, &position, point.to_owned(), Vec::new());
+            skeleton.push(pause);
         }
         skeleton.sort_unstable();
         Ok(skeleton)
@@ -296,7 +296,7 @@ impl<E: ComponentChecker> Nested<E> {
     /// The nodes of the parts in a skeleton.
     fn nodes_in(&mut self, skeleton: &Skeleton, meter: &mut Meter<'_>) -> Result<Vec<NodeId>, Halt> {
         let parts = 0..self.global.components();
-        parts.map(|part| Ok(self.global.standing(skeleton, part, meter)?.node)).collect()
+        parts.map(|part| Ok(self.global.position(skeleton, part, meter)?.node)).collect()
     }
 
     /// Where the parts are in a skeleton, and what they can do.
@@ -333,7 +333,7 @@ impl<E: ComponentChecker> Nested<E> {
                 }
             }
             let outside: Vec<usize> = outside.into_iter().collect();
-            let there = self.global.locals.point(situation.standing.node, *point);
+            let there = self.global.locals.point(situation.position.node, *point);
             let key = (there.observed.clone(), outside);
             let class = *numbers.entry(key).or_insert_with_key(|(observed, outside)| {
                 let next = outside.iter().map(|at| labels[*at].clone()).collect();
@@ -385,7 +385,7 @@ impl<E: ComponentChecker> Nested<E> {
         meter: &mut Meter<'_>,
     ) -> Result<(), Halt> {
         let situations = self.situations(skeleton, meter)?;
-        let nodes: Vec<NodeId> = situations.iter().map(|situation| situation.standing.node).collect();
+        let nodes: Vec<NodeId> = situations.iter().map(|situation| situation.position.node).collect();
         let parts: Vec<Vec<Alike>> =
             situations.iter().enumerate().map(|(part, situation)| self.alike(part, situation)).collect();
         let sizes: Vec<usize> = parts.iter().map(Vec::len).collect();
@@ -492,20 +492,20 @@ impl<E: ComponentChecker> Nested<E> {
     /// What the system can do that is held to a local skeleton, in its own numbers; and for each end, what it stands for.
     fn explore(
         &mut self,
-        held: &Held<E::Step>,
+        restriction: &Restriction<E::Step>,
         pin: Option<(NodeId, usize)>,
         meter: &mut Meter<'_>,
     ) -> Result<(Explored<E::Step>, Vec<Class>), Halt> {
-        let mut begins = self.global.environment(&held.arrivals);
+        let mut begins = self.global.environment(&restriction.arrivals);
         let pinned = |point| self.pins.get(&point).cloned();
-        let pin =
-            pin.map(|point| pinned(point).expect("a bug in quorate: a system rests where no run of it does"));
+        let pin = pin
+            .map(|point| pinned(point).expect("a bug in quorate: a system pauses where no run of it does"));
         if let Some(pin) = &pin {
             begins.extend(self.global.pinned(pin, meter)?);
             begins.sort_unstable();
         }
         let (next, panics) = (Vec::new(), Vec::new());
-        self.global.hold_to(Frame { begins, skeleton: held.skeleton.clone(), next, panics });
+        self.global.restrict(Frame { begins, skeleton: restriction.skeleton.clone(), next, panics });
         let mut bare: Vec<Skeleton> = Vec::new();
         self.global.explore(meter, &mut |_, skeleton, _| {
             bare.push(skeleton.clone());
@@ -514,7 +514,7 @@ impl<E: ComponentChecker> Nested<E> {
         let mut found = Explored::default();
         let mut classes = Vec::new();
         let mut known = (HashSet::new(), HashSet::new());
-        // What begins with a rest is looked at with it, since it is about certain runs; otherwise rests only help to find
+        // What begins with a pause is looked at with it, since it is about certain runs; otherwise pauses only help to find
         // things.
         let skeletons = if pin.is_some() { self.global.found().to_vec() } else { bare };
         for skeleton in skeletons {
@@ -577,14 +577,14 @@ impl<E: ComponentChecker> Locals<E> {
         meter: &mut Meter<'_>,
     ) -> Result<Table, Halt> {
         // How its runs begin is told by a pin.
-        let held = Held { begins: Vec::new(), ..self.held(node, offers) };
-        let held = held.told_to(&mut nested.global.locals.checker, &self.checker);
-        let (found, classes) = nested.explore(&held, self.rest_before(node), meter)?;
+        let restriction = Restriction { begins: Vec::new(), ..self.restriction(node, offers) };
+        let restriction = restriction.translated_to(&mut nested.global.locals.checker, &self.checker);
+        let (found, classes) = nested.explore(&restriction, self.pause_before(node), meter)?;
         let inner = &mut nested.global.locals.checker;
         for asked in inner.learned().unwrap_or_default() {
             self.checker.learn_from(inner, &asked);
         }
-        let found = found.told_to(&mut self.checker, inner, held.component);
+        let found = found.translated_to(&mut self.checker, inner, restriction.component);
         let ends: Vec<usize> = found.last.iter().map(|last| last.point).collect();
         let (table, numbers) = self.adopt(node, found, meter)?;
         for (point, class) in ends.into_iter().zip(classes) {

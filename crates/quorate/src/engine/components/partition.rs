@@ -3,7 +3,7 @@
 //! From: Guo et al., DEMETER (SOSP 2011), section 3.1.
 //! Invariant: every process of a system is in exactly one component; a component that is a system has its own division
 //! into components, in which the processes elsewhere are outside.
-//! Held by: testkit/tests/dir.rs, testkit/tests/nested.rs.
+//! Restriction by: testkit/tests/dir.rs, testkit/tests/nested.rs.
 
 use crate::base::ProcessId;
 use crate::model::{Envelope, Model};

@@ -11,7 +11,7 @@
 //! that could do something else that others see may stop there instead. So a run may end though agents wait, for a lock
 //! or for the skeleton: what they wait to do might have come before what was done, like anything that was.
 //! Invariant: of the runs that are told no two differ only in the order of independent operations.
-//! Held by: testkit/tests/dir.rs (as many runs as an enumerator finds, in groups), the tests of quorate-threads.
+//! Restriction by: testkit/tests/dir.rs (as many runs as an enumerator finds, in groups), the tests of quorate-threads.
 
 use super::checker::MessageId;
 use super::machine::{ComponentRunner, Operation, Ran, Scheduler};
@@ -69,7 +69,7 @@ pub(super) struct Run<'r, S> {
 }
 
 /// What the runs have in common.
-pub(super) struct Held<S> {
+pub(super) struct Restriction<S> {
     pub(super) component: usize,
     /// What arrives from other components.
     pub(super) arrivals: Vec<MessageId>,
@@ -88,14 +88,14 @@ pub(super) type Told<'t, S, H> = &'t mut dyn FnMut(usize, Option<Run<'_, S>>) ->
 /// was told can be relied on.
 pub(super) fn for_each_run<M: ComponentRunner, H>(
     runner: &mut M,
-    held: &Held<M::Step>,
+    restriction: &Restriction<M::Step>,
     told: Told<'_, M::Step, H>,
 ) -> Result<bool, H> {
     let mut search: Runs<'_, M> = Runs {
-        held,
+        restriction,
         levels: Vec::new(),
         done: Vec::new(),
-        initial: vec![0; held.skeleton.len()],
+        initial: vec![0; restriction.skeleton.len()],
         decisions: 0,
         stopped: Vec::new(),
         waiting: Vec::new(),
@@ -103,17 +103,17 @@ pub(super) fn for_each_run<M: ComponentRunner, H>(
         ending: None,
     };
     // The first run is repeated: who does something else then does not depend on what happens alone.
-    runner.run(held.component, &held.arrivals, &mut search);
+    runner.run(restriction.component, &restriction.arrivals, &mut search);
     let mut rehearsed = Some(search.steps());
     loop {
         let kept = search.begin();
         let fresh = if rehearsed.is_some() { 0 } else { kept };
-        let ran = runner.run(held.component, &held.arrivals, &mut search);
+        let ran = runner.run(restriction.component, &restriction.arrivals, &mut search);
         let differs = rehearsed.take().is_some_and(|before| before != search.steps());
         if differs || search.strays || search.decisions < search.levels.len() || search.done.len() < fresh {
             return Ok(false);
         }
-        if held.mutant != Some(Mutant::NoRaces) {
+        if restriction.mutant != Some(Mutant::NoRaces) {
             search.note_races(runner, fresh);
         }
         let ending = search.ending.take().unwrap_or(Ending::Here { next: Vec::new(), is_maximal: true });
@@ -212,7 +212,7 @@ enum Ending {
 }
 
 struct Runs<'k, M: ComponentRunner> {
-    held: &'k Held<M::Step>,
+    restriction: &'k Restriction<M::Step>,
     levels: Vec<Level<M::Step>>,
     /// The run so far. What comes before the first changed decision is kept from the last run.
     done: Vec<Happened<M::Step>>,
@@ -236,7 +236,7 @@ impl<M: ComponentRunner> Runs<'_, M> {
     fn begin(&mut self) -> usize {
         let last = self.levels.len();
         // The last decision has just been changed.
-        let begun = self.held.begins.len();
+        let begun = self.restriction.begins.len();
         let kept = self.done.iter().enumerate().filter(|(at, done)| *at < begun || done.level + 1 < last);
         let kept = kept.count();
         self.done.clear();
@@ -269,12 +269,12 @@ impl<M: ComponentRunner> Runs<'_, M> {
     /// Has everything happened that the skeleton says?
     fn has_all(&self) -> bool {
         let seen = self.done.iter().filter(|done| done.operation.is_seen()).count();
-        seen == self.held.skeleton.iter().map(Vec::len).sum::<usize>()
+        seen == self.restriction.skeleton.iter().map(Vec::len).sum::<usize>()
     }
 
     /// The clock of an operation that comes next, and how many interface events of each member it follows.
     fn clocks(&self, operation: &Operation<M::Step>) -> (Vec<usize>, Vec<usize>) {
-        let (mut clock, mut seen) = (vec![0; operation.agent + 1], vec![0; self.held.skeleton.len()]);
+        let (mut clock, mut seen) = (vec![0; operation.agent + 1], vec![0; self.restriction.skeleton.len()]);
         for done in &self.done {
             let same = done.operation.agent == operation.agent;
             if same || M::depends(&done.operation, operation) {
@@ -305,7 +305,7 @@ impl<M: ComponentRunner> Runs<'_, M> {
     fn sort(&self, possible: &[Operation<M::Step>]) -> (Vec<Alternative<M::Step>>, Vec<Label>) {
         let mut may: Vec<Alternative<M::Step>> = Vec::new();
         let mut deviating: Vec<(&Operation<M::Step>, Label)> = Vec::new();
-        let mut seen = vec![0; self.held.skeleton.len()];
+        let mut seen = vec![0; self.restriction.skeleton.len()];
         for done in self.done.iter().filter(|done| done.operation.is_seen()) {
             seen[done.operation.member] += 1;
         }
@@ -316,7 +316,7 @@ impl<M: ComponentRunner> Runs<'_, M> {
             }
             let member = operation.member;
             let label = self.label(operation);
-            match self.held.skeleton[member].get(seen[member]) {
+            match self.restriction.skeleton[member].get(seen[member]) {
                 Some(next) if *next == label => may.push(Alternative::Do(operation.clone())),
                 Some(_) => {}
                 None => deviating.push((operation, label)),
@@ -352,7 +352,7 @@ impl<M: ComponentRunner> Runs<'_, M> {
 
     /// Finds the decisions that are worth changing, by the operations of a run that are not the same as in the last.
     fn note_races(&mut self, runner: &mut M, fresh: usize) {
-        let begun = self.held.begins.len();
+        let begun = self.restriction.begins.len();
         for at in fresh.max(begun)..self.done.len() {
             for level in 0..self.done[at].level {
                 if self.is_race(runner, level, at) {
@@ -381,10 +381,10 @@ impl<M: ComponentRunner> Runs<'_, M> {
 
     /// Where the operation of a decision is in the run; nowhere if an agent stopped.
     fn at_level(&self, level: usize) -> Option<usize> {
-        self.done[self.held.begins.len()..]
+        self.done[self.restriction.begins.len()..]
             .binary_search_by_key(&level, |done| done.level)
             .ok()
-            .map(|at| at + self.held.begins.len())
+            .map(|at| at + self.restriction.begins.len())
     }
 
     /// Might something else have been done at a decision if an operation that came later had come before?
@@ -407,7 +407,7 @@ impl<M: ComponentRunner> Runs<'_, M> {
 
     /// Has a decision be changed, so that an operation can come before what was decided.
     fn try_others(&mut self, level: usize, at: usize) {
-        let begun = self.held.begins.len();
+        let begun = self.restriction.begins.len();
         let first = self.at_level(level);
         let from = self.done[begun..].partition_point(|done| done.level <= level) + begun;
         let needed = |other: &usize| {
@@ -508,7 +508,7 @@ impl<M: ComponentRunner> Scheduler<M::Step> for Runs<'_, M> {
         let find = |agent: usize, step: &M::Step| {
             possible.iter().position(|one| one.agent == agent && one.step == *step)
         };
-        if let Some((agent, step)) = self.held.begins.get(self.done.len()) {
+        if let Some((agent, step)) = self.restriction.begins.get(self.done.len()) {
             let again = find(*agent, step);
             self.strays |= again.is_none();
             self.take(&possible[again?]);

@@ -6,7 +6,7 @@
 //! Known: a group shows what it receives, and this shows nothing of what waited: only processes by themselves can start
 //! in the middle.
 //! Invariant: without a prefix this is the checker that it drives.
-//! Held by: testkit/tests/stones.rs (what can be reached from the middle of runs is what `explore` reaches).
+//! Restriction by: testkit/tests/stones.rs (what can be reached from the middle of runs is what `explore` reaches).
 
 use std::collections::{HashMap, HashSet};
 
@@ -115,11 +115,11 @@ impl<'m> Underway<'m> {
             all.dedup();
         }
         let moves = self.checker.moves(component, point.local_point, &all);
-        moves.into_iter().flat_map(|step| self.told_apart(&step, point, &offers)).collect()
+        moves.into_iter().flat_map(|step| self.by_source(&step, point, &offers)).collect()
     }
 
     /// The moves that a move of the checker stands for: what it receives may have waited, or be on offer.
-    fn told_apart(
+    fn by_source(
         &self,
         step: &Move<StepRef>,
         point: &MidRunPoint,

@@ -2,7 +2,7 @@
 //!
 //! From: DEMETER, section 4.3: what was explored is logged, so that nothing is lost when a machine fails.
 //! Invariant: whatever has a number is kept before what refers to it, in the order of the numbers.
-//! Held by: quorate-cli/tests/resume.rs.
+//! Restriction by: quorate-cli/tests/resume.rs.
 
 use std::time::{Duration, Instant};
 
@@ -29,12 +29,12 @@ impl<E: ComponentChecker> Global<E> {
         let fresh: Vec<(Event, Option<EventId>)> =
             self.events.from(self.kept.1).map(|(event, bare)| (event.clone(), bare)).collect();
         for (event, bare) in fresh {
-            let Event { component, what, before, rest, received } = event;
+            let Event { component, what, before, pause, received } = event;
             let what = match what {
                 What::Interface(label) => LoggedWhat::Interface(label),
-                What::Rest(node, point) => LoggedWhat::Rest(self.locals.kept(node, point)),
+                What::Pause(node, point) => LoggedWhat::Pause(self.locals.kept(node, point)),
             };
-            rows.push(Record::Event(LoggedEvent { component, what, before, rest, received, bare }).write());
+            rows.push(Record::Event(LoggedEvent { component, what, before, pause, received, bare }).write());
         }
         self.kept = (self.locals.labels_from(0).len(), self.events.count());
         rows.extend(records.iter().map(Record::write));
@@ -95,9 +95,9 @@ impl<E: ComponentChecker> Global<E> {
     }
 
     fn restore_event(&mut self, kept: LoggedEvent, meter: &mut Meter<'_>) -> Result<(), Halt> {
-        let LoggedEvent { component, what, before, rest, received, bare } = kept;
+        let LoggedEvent { component, what, before, pause, received, bare } = kept;
         let known = |event: EventId| (event as usize) < self.events.count();
-        let causes = before.iter().copied().chain(rest).chain(received.iter().map(|(event, _)| *event));
+        let causes = before.iter().copied().chain(pause).chain(received.iter().map(|(event, _)| *event));
         let is_label = |label: LabelId| (label as usize) < self.locals.labels_from(0).len();
         if component >= self.components()
             || !causes.into_iter().all(known)
@@ -108,16 +108,16 @@ impl<E: ComponentChecker> Global<E> {
         }
         let what = match what {
             LoggedWhat::Interface(label) => What::Interface(label),
-            LoggedWhat::Rest(point) => {
+            LoggedWhat::Pause(point) => {
                 let Some((node, point)) = self.locals.found_again(&point, meter)? else {
                     let error =
                         "the store tells of a run that does not happen: the protocol has changed since";
                     return Err(Halt::Stopped(Stopped::Store(error.to_string())));
                 };
-                What::Rest(node, point)
+                What::Pause(node, point)
             }
         };
-        self.events.restore(Event { component, what, before, rest, received }, bare);
+        self.events.restore(Event { component, what, before, pause, received }, bare);
         Ok(())
     }
 

@@ -3,7 +3,7 @@
 //! From: ALGORITHMS 4. A message inside the group is told by the step that sent it, so the order of two steps of
 //! different processes matters only if one consumes what the other sends. A process has something else to do if a
 //! message comes earlier in which it is interested.
-//! Held by: testkit/tests/dir.rs (groupings of random protocols).
+//! Restriction by: testkit/tests/dir.rs (groupings of random protocols).
 
 use super::{Candidate, LocalId, MessageId, Origin, ProtocolChecker, Step, StepContents, StepRef};
 use crate::base::ProcessId;

@@ -21,7 +21,7 @@
 //! Differs: the paper has one run, in which everything that was received is known. Here it stands for many, and what a
 //! component takes between what others see of it is its own affair. Which component has to go on is not settled by
 //! comparing two by two: the one with the fewest alternatives goes on.
-//! Held by: testkit/tests/conjunctions.rs (verdicts of the naive checker, counts, a mutant).
+//! Restriction by: testkit/tests/conjunctions.rs (verdicts of the naive checker, counts, a mutant).
 
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
@@ -123,7 +123,7 @@ impl Judge<'_> {
                 cuts += 1;
                 let kept: Vec<EventId> = chosen.iter().map(|at| own[*at]).collect();
                 let prefix = global.events.max_prefix(skeleton, component, &kept);
-                let offer = global.on_offer(&prefix, component);
+                let offer = global.receivable(&prefix, component);
                 let sights =
                     self.sights_in(enough, global, &prefix, component, (at, &offer.contents), meter)?;
                 let candidate = |sight: &Sight| {
@@ -163,7 +163,7 @@ impl Judge<'_> {
         (at, offers): (usize, &[MessageId]),
         meter: &mut Meter<'_>,
     ) -> Result<Arc<Vec<Sight>>, Halt> {
-        let node = global.standing(skeleton, component, meter)?.node;
+        let node = global.position(skeleton, component, meter)?.node;
         let occasion = (at, node, offers.to_vec());
         if let Some(known) = self.sights.get(&occasion) {
             return Ok(Arc::clone(known));
@@ -271,8 +271,8 @@ impl Judge<'_> {
         let cut = global.events.without(skeleton, left_out);
         let mut points = Vec::new();
         for component in 0..global.components() {
-            let node = global.standing(&cut, component, meter)?.node;
-            let offers = global.on_offer(&cut, component).contents;
+            let node = global.position(&cut, component, meter)?.node;
+            let offers = global.receivable(&cut, component).contents;
             let table = table_in(global, &cut, component, (node, &offers), meter)?;
             let wanted = conjunction.iter().find(|(other, _)| *other == component);
             let wanted = wanted.map_or(0, |(_, wanted)| *wanted);
@@ -298,7 +298,7 @@ impl Course {
         for &number in skeleton {
             let event = global.events.get(number);
             let What::Interface(label) = event.what else {
-                panic!("a bug in quorate: skeletons are looked at without rests")
+                panic!("a bug in quorate: skeletons are looked at without pauses")
             };
             let process = members[event.component][global.locals.label(label).member];
             let mut clock = vec![0; events.len()];
@@ -399,14 +399,14 @@ fn for_each_conjunction(
     if left == 0 {
         return each(chosen);
     }
-    let [(component, most), rest @ ..] = most else { return Ok(()) };
-    if rest.iter().map(|(_, most)| most).sum::<usize>() + most < left {
+    let [(component, most), remaining @ ..] = most else { return Ok(()) };
+    if remaining.iter().map(|(_, most)| most).sum::<usize>() + most < left {
         return Ok(());
     }
-    for_each_conjunction(rest, left, chosen, each)?;
+    for_each_conjunction(remaining, left, chosen, each)?;
     for share in 1..=left.min(*most) {
         chosen.push((*component, share));
-        for_each_conjunction(rest, left - share, chosen, each)?;
+        for_each_conjunction(remaining, left - share, chosen, each)?;
         chosen.pop();
     }
     Ok(())

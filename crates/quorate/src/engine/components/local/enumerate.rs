@@ -5,7 +5,7 @@
 //! maximal trace of the component; and what properties see is what they see at any consistent cut of a run in which all
 //! of the skeleton has happened.
 //! Invariant: a point is a run, whatever the order of its independent operations.
-//! Held by: testkit/tests/dir.rs, with groups of processes.
+//! Restriction by: testkit/tests/dir.rs, with groups of processes.
 
 use std::collections::{BTreeSet, HashMap, HashSet};
 
@@ -15,7 +15,7 @@ use crate::engine::components::checker::{ComponentChecker, MessageId};
 use crate::engine::components::events::for_each_closed_set;
 use crate::engine::components::machine::{ComponentRunner, Ran};
 use crate::engine::components::meter::{Done, Meter};
-use crate::engine::components::runs::{Happened, Held, Label, Run, for_each_run};
+use crate::engine::components::runs::{Happened, Label, Restriction, Run, for_each_run};
 use crate::report::Stopped;
 
 /// Operations, each with its agent, in an order in which they can happen.
@@ -83,17 +83,17 @@ struct Exploration<S> {
 /// far.
 pub(super) fn explored<M: ComponentRunner>(
     runner: &mut M,
-    held: &Held<M::Step>,
+    restriction: &Restriction<M::Step>,
     tick: &mut dyn FnMut(Done) -> Result<(), Halt>,
 ) -> Result<Explored<M::Step>, Halt> {
     let mut exploration = Exploration {
-        begun: held.begins.len(),
+        begun: restriction.begins.len(),
         numbers: HashMap::new(),
         sights: HashSet::new(),
         known_branches: HashSet::new(),
         found: Explored::default(),
     };
-    let is_reliable = for_each_run(runner, held, &mut |operations, run| {
+    let is_reliable = for_each_run(runner, restriction, &mut |operations, run| {
         exploration.found.done.steps += operations as u64;
         if let Some(run) = run {
             exploration.found.done.runs += u64::from(run.is_maximal);
@@ -118,9 +118,9 @@ impl<E: ComponentChecker> Locals<E> {
         offers: &[MessageId],
         meter: &mut Meter<'_>,
     ) -> Result<Table, Halt> {
-        let held = self.held(node, offers);
+        let restriction = self.restriction(node, offers);
         let points_max = meter.points_max();
-        let found = explored(&mut self.checker, &held, &mut |done| {
+        let found = explored(&mut self.checker, &restriction, &mut |done| {
             is_too_many(done.points, points_max)?;
             meter.glance(done)
         })?;
@@ -128,14 +128,14 @@ impl<E: ComponentChecker> Locals<E> {
     }
 
     /// What the runs at a node have in common.
-    pub(in super::super) fn held(&self, node: NodeId, offers: &[MessageId]) -> Held<E::Step> {
+    pub(in super::super) fn restriction(&self, node: NodeId, offers: &[MessageId]) -> Restriction<E::Step> {
         let seen = |of_one: &Vec<_>| of_one.iter().map(|label| self.label(*label).clone()).collect();
         let skeleton: Vec<Vec<Label>> = self.skeleton(node).iter().map(seen).collect();
         let received = skeleton.iter().flatten().flat_map(|label| &label.received);
         let mut arrivals: Vec<MessageId> = received.chain(offers).copied().collect();
         self.normalise(&mut arrivals);
         let (component, begins, mutant) = (self.component(node), self.begins(node), self.mutant);
-        Held { component, arrivals, skeleton, begins, mutant }
+        Restriction { component, arrivals, skeleton, begins, mutant }
     }
 
     /// Makes a table of what was explored, in the numbers of the checker; tells the numbers of its points, too.
@@ -150,9 +150,9 @@ impl<E: ComponentChecker> Locals<E> {
         let numbers: Vec<usize> = points.into_iter().map(|found| self.nodes[node].run_point(found)).collect();
         let fresh = (self.nodes[node].points.len() - known) as u64;
         meter.add(Done { points: fresh, ..done })?;
-        let rests = rests(&last, &branches).into_iter().map(|point| numbers[point]).collect();
+        let pauses = pauses(&last, &branches).into_iter().map(|point| numbers[point]).collect();
         let points = shown.into_iter().map(|point| numbers[point]).collect();
-        let mut table = Table { points, rests, ..Table::default() };
+        let mut table = Table { points, pauses, ..Table::default() };
         for Last { point, next } in last {
             if next.is_empty() {
                 table.quiescent.push(numbers[point]);
@@ -179,14 +179,14 @@ impl<E: ComponentChecker> Locals<E> {
     /// What others see of each member at a node, from the beginning.
     pub(super) fn skeleton(&self, node: NodeId) -> Vec<Vec<super::LabelId>> {
         let key = &self.nodes[node].key;
-        let Some((before, _)) = key.rest else { return key.labels.clone() };
+        let Some((before, _)) = key.pause else { return key.labels.clone() };
         let before = self.skeleton(before).into_iter().zip(&key.labels);
         before.map(|(before, since)| [before.as_slice(), since].concat()).collect()
     }
 
-    /// How every run at a node begins: up to the last rest.
+    /// How every run at a node begins: up to the last pause.
     fn begins(&self, node: NodeId) -> Way<E::Step> {
-        match self.nodes[node].key.rest.map(|(node, point)| &self.nodes[node].points[point].cause) {
+        match self.nodes[node].key.pause.map(|(node, point)| &self.nodes[node].points[point].cause) {
             Some(Cause::Run(operations)) => operations.clone(),
             _ => Vec::new(),
         }
@@ -310,47 +310,47 @@ impl<S: Clone + Eq + std::hash::Hash> Exploration<S> {
 
 impl<S: Clone + Eq + std::hash::Hash> Explored<S> {
     /// The same in the numbers of another checker.
-    pub(in super::super) fn told_to<E: ComponentChecker<Step = S>>(
+    pub(in super::super) fn translated_to<E: ComponentChecker<Step = S>>(
         self,
         here: &mut E,
         there: &E,
         component: usize,
     ) -> Self {
-        let told_label = |here: &mut E, label: Label| translated(label, here, there);
-        let mut told_steps: HashMap<(usize, S), (usize, S)> = HashMap::new();
-        let mut told_step = |here: &mut E, done: (usize, S)| {
-            let told = told_steps.entry(done);
+        let translate_label = |here: &mut E, label: Label| translated(label, here, there);
+        let mut known_steps: HashMap<(usize, S), (usize, S)> = HashMap::new();
+        let mut translate_step = |here: &mut E, done: (usize, S)| {
+            let told = known_steps.entry(done);
             told.or_insert_with_key(|(agent, step)| here.step_of(there, component, *agent, step)).clone()
         };
         let mut points = Vec::with_capacity(self.points.len());
         for FoundPoint { way, observed, alike } in self.points {
-            let way = way.into_iter().map(|done| told_step(here, done)).collect();
+            let way = way.into_iter().map(|done| translate_step(here, done)).collect();
             let observed = observed.into_iter().map(|number| here.observed_of(there, number)).collect();
             points.push(FoundPoint { way, observed, alike });
         }
-        let branches = self.branches.into_iter().map(|label| told_label(here, label)).collect();
+        let branches = self.branches.into_iter().map(|label| translate_label(here, label)).collect();
         let mut last = Vec::with_capacity(self.last.len());
         for Last { point, next } in self.last {
-            let next = next.into_iter().map(|label| told_label(here, label)).collect();
+            let next = next.into_iter().map(|label| translate_label(here, label)).collect();
             last.push(Last { point, next });
         }
-        let told_panic = |panicked: Panicked<S>| {
-            let step = panicked.step.map(|done| told_step(here, done));
+        let translate_panic = |panicked: Panicked<S>| {
+            let step = panicked.step.map(|done| translate_step(here, done));
             Panicked { step, ..panicked }
         };
-        let panics = self.panics.into_iter().map(told_panic).collect();
+        let panics = self.panics.into_iter().map(translate_panic).collect();
         Explored { points, branches, last, panics, ..self }
     }
 }
 
-impl<S> Held<S> {
+impl<S> Restriction<S> {
     /// The same in the numbers of another checker.
-    pub(in super::super) fn told_to<E: ComponentChecker<Step = S>>(
+    pub(in super::super) fn translated_to<E: ComponentChecker<Step = S>>(
         &self,
         here: &mut E,
         there: &E,
-    ) -> Held<S> {
-        let Held { component, arrivals, skeleton, begins, mutant } = self;
+    ) -> Restriction<S> {
+        let Restriction { component, arrivals, skeleton, begins, mutant } = self;
         let arrivals = arrivals.iter().map(|message| here.message_of(there, *message)).collect();
         let mut told = |labels: &Vec<Label>| -> Vec<Label> {
             labels.iter().map(|label| translated(label.clone(), here, there)).collect()
@@ -358,7 +358,7 @@ impl<S> Held<S> {
         let skeleton = skeleton.iter().map(&mut told).collect();
         let begins =
             begins.iter().map(|(agent, step)| here.step_of(there, *component, *agent, step)).collect();
-        Held { component: *component, arrivals, skeleton, begins, mutant: *mutant }
+        Restriction { component: *component, arrivals, skeleton, begins, mutant: *mutant }
     }
 }
 
@@ -374,7 +374,7 @@ fn translated<E: ComponentChecker>(label: Label, here: &mut E, there: &E) -> Lab
 
 /// The runs that may stay where they are although, with something on offer, others could see the component do something
 /// in another: those that nothing follows which needs as little.
-fn rests(last: &[Last], branches: &[Label]) -> Vec<usize> {
+fn pauses(last: &[Last], branches: &[Label]) -> Vec<usize> {
     let count = |messages: &[MessageId]| {
         let mut counts: HashMap<MessageId, usize> = HashMap::new();
         for message in messages {

@@ -4,7 +4,7 @@
 //! with numbers of its own, and takes the next table when it is done with one; what it finds is told to the one checker
 //! that counts in the order in which the tables were asked for.
 //! Invariant: which tables are asked for together does not depend on the number of threads, so neither does any number.
-//! Held by: testkit/tests/dir.rs (the same answer on one thread and on several).
+//! Restriction by: testkit/tests/dir.rs (the same answer on one thread and on several).
 
 use std::collections::HashSet;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
@@ -16,7 +16,7 @@ use super::{Locals, Wanted};
 use crate::engine::components::Halt;
 use crate::engine::components::checker::ComponentChecker;
 use crate::engine::components::meter::{Done, Meter};
-use crate::engine::components::runs::Held;
+use crate::engine::components::runs::Restriction;
 use crate::report::Stopped;
 
 /// How often the watch is told what threads have done.
@@ -67,7 +67,7 @@ impl<E: ComponentChecker> Locals<E> {
                 checker.learn_from(fork, asked);
             }
             let component = self.nodes[job.node].key.component;
-            let found = explored?.told_to(checker, fork, component);
+            let found = explored?.translated_to(checker, fork, component);
             let (table, _) = self.adopt(job.node, found, meter)?;
             self.keep_table(job.node, &job.offers, table, meter)?;
         }
@@ -83,7 +83,8 @@ impl<E: ComponentChecker> Locals<E> {
         jobs: &[Wanted],
         meter: &mut Meter<'_>,
     ) -> Result<Vec<Finding<E::Step>>, Halt> {
-        let held: Vec<Held<E::Step>> = jobs.iter().map(|job| self.held(job.node, &job.offers)).collect();
+        let restriction: Vec<Restriction<E::Step>> =
+            jobs.iter().map(|job| self.restriction(job.node, &job.offers)).collect();
         let workers = self.threads.clamp(1, jobs.len());
         while self.forks.len() < workers {
             self.forks.push(self.checker.fork());
@@ -92,14 +93,14 @@ impl<E: ComponentChecker> Locals<E> {
         let checker: &E = checker;
         let (next, progress, points_max) = (AtomicUsize::new(0), Progress::default(), meter.points_max());
         let (told, findings) = channel();
-        let mut found: Vec<Option<Finding<E::Step>>> = held.iter().map(|_| None).collect();
+        let mut found: Vec<Option<Finding<E::Step>>> = restriction.iter().map(|_| None).collect();
         let stopped = std::thread::scope(|scope| {
             for (worker, fork) in forks.iter_mut().take(workers).enumerate() {
-                let (next, progress, held, told) = (&next, &progress, &held, told.clone());
+                let (next, progress, restriction, told) = (&next, &progress, &restriction, told.clone());
                 scope.spawn(move || {
-                    while let Some((at, held)) = take_next(next, held) {
-                        let held = held.told_to(fork, checker);
-                        let explored = progress.explore(fork, &held, points_max);
+                    while let Some((at, restriction)) = take_next(next, restriction) {
+                        let restriction = restriction.translated_to(fork, checker);
+                        let explored = progress.explore(fork, &restriction, points_max);
                         let asked = fork.learned().unwrap_or_default();
                         if told.send((at, Finding { worker, explored, asked })).is_err() {
                             break;
@@ -140,11 +141,11 @@ impl Progress {
     fn explore<E: ComponentChecker>(
         &self,
         fork: &mut E,
-        held: &Held<E::Step>,
+        restriction: &Restriction<E::Step>,
         points_max: u64,
     ) -> Result<Explored<E::Step>, Halt> {
         let mut before = Done::default();
-        explored(fork, held, &mut |done| {
+        explored(fork, restriction, &mut |done| {
             self.points.fetch_add(done.points - before.points, Ordering::Relaxed);
             self.steps.fetch_add(done.steps - before.steps, Ordering::Relaxed);
             self.runs.fetch_add(done.runs - before.runs, Ordering::Relaxed);
