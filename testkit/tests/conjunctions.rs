@@ -1,7 +1,7 @@
 //! How many processes satisfy a local predicate at once, component by component: the verdicts of the naive checker, with
 //! bags and in order, process by process and in groups; and at how many cuts that is looked at.
 
-use quorate::engine::dir::{Partition, dir};
+use quorate::engine::components::{Partition, dir};
 use quorate::engine::{Mutant, Search, Tuning};
 use quorate::model::Model;
 use quorate::property::{Observation, Property, When};

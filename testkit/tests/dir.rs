@@ -1,9 +1,9 @@
-//! Partition explored one by one: the verdicts of the naive checker, and as many runs as an enumerator that knows
+//! Components explored one by one: the verdicts of the naive checker, and as many runs as an enumerator that knows
 //! nothing of components finds; on random protocols, process by process and in groups, with bags and in order.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use quorate::engine::dir::{Part, Partition, dir};
+use quorate::engine::components::{Part, Partition, dir};
 use quorate::engine::{Mutant, Search, Tuning};
 use quorate::model::Model;
 use quorate::replay::Replay;

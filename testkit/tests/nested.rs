@@ -4,7 +4,7 @@
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
-use quorate::engine::dir::{Ledger, Logbook, Part, Partition, dir};
+use quorate::engine::components::{LogStore, Part, Partition, ProgressLog, dir};
 use quorate::engine::{Engine, Search, Watch};
 use quorate::model::Model;
 use quorate::replay::Replay;
@@ -54,7 +54,7 @@ fn is_replayed(model: &Model, report: &Report) -> bool {
 #[derive(Clone, Default)]
 struct Memory(Arc<Mutex<Vec<Vec<u64>>>>);
 
-impl Ledger for Memory {
+impl LogStore for Memory {
     fn read(&mut self) -> Result<Vec<Vec<u64>>, String> {
         Ok(self.0.lock().expect("nobody panics").clone())
     }
@@ -81,7 +81,7 @@ fn stopped_anywhere(model: &Model, components: &Partition) -> Option<Vec<String>
     let keeping = |ledger: &Memory, states_max| Search {
         components: Some(components.clone()),
         states_max: Some(states_max),
-        logbook: Some(Logbook::new(ledger.clone())),
+        logbook: Some(ProgressLog::new(ledger.clone())),
         ..Search::default()
     };
     let report = dir(model, &keeping(&whole, PLACES_MAX / 4), &mut ());

@@ -4,7 +4,7 @@
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
-use quorate::engine::dir::dir;
+use quorate::engine::components::dir;
 use quorate::engine::{self, Engine, Mutant, Search, SteppingStones, Tuning};
 use quorate::model::TraceStep;
 use quorate::model::{Model, Value};

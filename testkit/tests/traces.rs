@@ -5,11 +5,12 @@
 use std::collections::HashMap;
 
 use quorate::ProcessId;
-use quorate::engine::dir::{Partition, Trace};
+use quorate::engine::components::Partition;
 use quorate::model::Model;
 use quorate::model::Schedule;
 use quorate::replay::replay;
 use quorate_testkit::maximal_runs::random_run;
+use quorate_testkit::partial_order::Trace;
 use quorate_testkit::random::RandomProtocol;
 
 const STEPS_MAX: usize = 12;

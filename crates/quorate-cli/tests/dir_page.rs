@@ -1,12 +1,14 @@
 //! The page on components tells the truth: its commands print what it shows, and its lines of Rust are run here.
 
+mod page;
+mod program;
+
 use std::path::Path;
 
-use crate::page::Page;
-use crate::program;
+use page::Page;
 use quorate::ProcessId;
 use quorate::engine::Search;
-use quorate::engine::dir::Partition;
+use quorate::engine::components::Partition;
 use quorate::model::Model;
 
 const RUN: &str = "cargo run --release -- ";
@@ -38,7 +40,7 @@ fn seated(model: &Model) -> Option<u128> {
         philosophers.iter().zip(forks).map(|(philosopher, fork)| vec![*philosopher, *fork]).collect();
     let components = Partition::groups(model, &seats).expect("everybody has one seat");
     let search = Search { components: Some(components), ..Search::default() };
-    let report = quorate::engine::dir::dir(model, &search, &mut ());
+    let report = quorate::engine::components::dir(model, &search, &mut ());
     report.assert_holds();
     report.interfaces?.global_traces
 }

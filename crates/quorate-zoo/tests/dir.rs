@@ -1,20 +1,22 @@
 //! The engine `dir` on the zoo: the figures of the DEMETER paper and of known counts of runs, every planted bug that
 //! it can look for, and what it refuses.
 
+mod instance;
+
 use std::time::{Duration, Instant};
 
-use quorate::engine::dir::{Interfaces, Partition, dir};
+use quorate::engine::components::{ComponentCounts, Partition, dir};
 use quorate::engine::{Engine, Search, Watch, explore};
 use quorate::replay::Replay;
 use quorate::report::{Coverage, Stopped, Verdict};
 use quorate::world::{Channel, World};
 use quorate::{ProcessId, Report};
 
-use crate::instance::{model, protocol};
+use instance::{model, protocol};
 
 type Given = &'static [(&'static str, &'static str)];
 
-fn holding(report: &Report) -> Interfaces {
+fn holding(report: &Report) -> ComponentCounts {
     report.assert_holds();
     report.interfaces.expect("it explores components")
 }
@@ -23,7 +25,7 @@ fn holding(report: &Report) -> Interfaces {
 #[track_caller]
 fn check(name: &str, given: Given, local_traces: u128, global_skeletons: u64, global_traces: u128) -> u128 {
     let found = holding(&dir(&model(name, given, None), &Search::default(), &mut ()));
-    let expected = Interfaces {
+    let expected = ComponentCounts {
         local_traces: Some(local_traces),
         global_skeletons,
         global_traces: Some(global_traces),

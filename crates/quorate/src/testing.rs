@@ -6,7 +6,7 @@
 pub use crate::kernel::{Census, Mutant, Sleep, Tuning};
 
 use crate::engine::{BoundedDepth, Explore, Search};
-use crate::kernel::{Within, Closure, Level};
+use crate::kernel::{Closure, Level, Within};
 use crate::model::Model;
 use crate::report::Report;
 

@@ -16,7 +16,7 @@ use std::time::Duration;
 use owo_colors::OwoColorize as _;
 use quorate::program::output::units::grouped;
 use quorate::program::{Failure, output};
-use quorate::report::{Interfaces, Stopped, Verdict};
+use quorate::report::{ComponentCounts, Stopped, Verdict};
 use serde::Serialize;
 
 use super::figure::{self, Unit};
@@ -70,7 +70,7 @@ pub struct Saving {
 /// An exploration that was run.
 struct Explored {
     verdict: Verdict,
-    interfaces: Interfaces,
+    interfaces: ComponentCounts,
     time: Duration,
 }
 
@@ -94,7 +94,7 @@ struct Line<'t> {
 impl Line<'_> {
     /// What it saves here.
     fn saving(&self) -> Saving {
-        let Interfaces { local_traces, global_skeletons, global_traces, .. } = self.apart.interfaces;
+        let ComponentCounts { local_traces, global_skeletons, global_traces, .. } = self.apart.interfaces;
         let reduction_ratio = local_traces.zip(global_traces).map(|(local, global)| over(global, local));
         let for_a_trace = local_traces.map(|traces| self.apart.time.as_secs_f64() / over(traces, 1));
         let for_a_run = self

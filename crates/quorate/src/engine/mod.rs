@@ -5,7 +5,7 @@
 //! Invariant: engines read no clock and print nothing. Limits and progress go through a [`Watch`].
 
 pub mod bounded;
-pub mod dir;
+pub mod components;
 mod explore;
 mod local;
 pub mod local_graphs;
@@ -16,7 +16,7 @@ use std::fmt::Debug;
 
 pub use crate::model::Refusal;
 pub use bounded::BoundedDepth;
-pub use dir::Components;
+pub use components::Components;
 pub use explore::{Count, Explore, Order, Visited};
 pub use local::Local;
 pub use search::Search;

@@ -22,7 +22,7 @@ use crate::property::{Interest, Sight};
 use crate::reduce::{Reduction, Reductions};
 use crate::replay::{Broken, Length, Replay, Violation, confirm};
 use crate::report::{
-    Coverage, Details, ExploreDetails, Interfaces, Report, Stages, Stone, Stopped, Verdict, Watch,
+    ComponentCounts, Coverage, Details, ExploreDetails, Report, Stages, Stone, Stopped, Verdict, Watch,
 };
 
 /// Searches in stages, each with another engine: of the interesting states that a stage reaches it keeps some, the
@@ -291,7 +291,7 @@ impl Climb<'_> {
             End::UsedUp => (Verdict::Unknown(Stopped::Stages { stages, stones, last: None }), None),
         };
         let details = match self.skeletons {
-            Some(global_skeletons) => Details::Components(Interfaces {
+            Some(global_skeletons) => Details::Components(ComponentCounts {
                 enumerated_runs: 0,
                 local_traces: None,
                 global_skeletons,

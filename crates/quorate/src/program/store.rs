@@ -14,7 +14,7 @@ use redb::{Database, DatabaseError, ReadableDatabase, ReadableTable, StorageErro
 
 use super::failure::Failure;
 use super::options::{Given, world};
-use crate::engine::dir::{Ledger, Logbook, Partition};
+use crate::engine::components::{LogStore, Partition, ProgressLog};
 use crate::model::Snapshot;
 
 const RECORDS: TableDefinition<'_, u64, &[u8]> = TableDefinition::new("records");
@@ -33,7 +33,10 @@ pub(super) fn options() -> [Arg; 2] {
 }
 
 /// Where to keep what is learned, if that is asked for.
-pub(super) fn asked(given: &Given<'_>, partition: Option<&Partition>) -> Result<Option<Logbook>, Failure> {
+pub(super) fn asked(
+    given: &Given<'_>,
+    partition: Option<&Partition>,
+) -> Result<Option<ProgressLog>, Failure> {
     let resume = given.matches.get_flag("resume");
     let Some(path) = given.matches.get_one::<PathBuf>("store") else {
         return if resume {
@@ -52,7 +55,7 @@ pub(super) fn asked(given: &Given<'_>, partition: Option<&Partition>) -> Result<
         )));
     }
     let store = Store::open(path, &name(given, partition)?)?;
-    Ok(Some(Logbook::new(store)))
+    Ok(Some(ProgressLog::new(store)))
 }
 
 /// Of which search a store is: everything that its answer depends on. That the handlers are the same can be found out
@@ -172,7 +175,7 @@ impl Store {
     }
 }
 
-impl Ledger for Store {
+impl LogStore for Store {
     fn read(&mut self) -> Result<Vec<Vec<u64>>, String> {
         let records = self.read_all().map_err(|error| self.wrong(error))?;
         self.committed = records.len() as u64;

@@ -22,7 +22,7 @@ pub enum Details {
     /// Components were explored one by one.
     Components(
         /// What there is to say of that.
-        Interfaces,
+        ComponentCounts,
     ),
     /// It was searched in stages.
     Staged(
@@ -92,7 +92,7 @@ pub struct Stages {
 
 /// What came of exploring components one by one.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Interfaces {
+pub struct ComponentCounts {
     /// How many maximal traces the components have by themselves; nothing if some run never ends.
     pub local_traces: Option<u128>,
     /// How many ways there are for components to deal with each other.

@@ -6,7 +6,7 @@ mod verdict;
 mod watch;
 
 pub use coverage::Coverage;
-pub use details::{Details, ExploreDetails, Interfaces, LocalDetails, Stages};
+pub use details::{ComponentCounts, Details, ExploreDetails, LocalDetails, Stages};
 pub use verdict::{Stopped, Verdict};
 pub use watch::{Stone, Watch};
 
@@ -61,7 +61,7 @@ impl Report {
     }
 
     /// What came of exploring components one by one, if that was done.
-    pub fn components(&self) -> Option<Interfaces> {
+    pub fn components(&self) -> Option<ComponentCounts> {
         match self.details.of_engine() {
             Details::Components(counts) => Some(*counts),
             _ => None,

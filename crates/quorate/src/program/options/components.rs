@@ -8,7 +8,7 @@ use super::super::failure::Failure;
 use super::super::store;
 use super::{NotANumber, named, number};
 use crate::base::ProcessId;
-use crate::engine::dir::{Part, Partition};
+use crate::engine::components::{Part, Partition};
 use crate::model::Model;
 
 /// A role and some of its processes, by number: `fork=0-7`. All of them unless numbers are given.

@@ -17,7 +17,7 @@ use crate::program::options::stones;
 use crate::program::options::world::{self, WorldStory};
 use crate::protocol::{Argument, Arguments, Domain, Parameter, Protocol};
 use crate::replay::Broken;
-use crate::report::{ClosureSize, Interfaces, LocalDetails, Report, Stages, Verdict};
+use crate::report::{ClosureSize, ComponentCounts, LocalDetails, Report, Stages, Verdict};
 use crate::world::StepKind;
 
 /// The version of the format of answers and traces.
@@ -284,8 +284,8 @@ struct InterfaceFigures {
 }
 
 impl InterfaceFigures {
-    fn of(interfaces: Interfaces) -> Self {
-        let Interfaces { local_traces, global_skeletons, global_traces, cuts, .. } = interfaces;
+    fn of(interfaces: ComponentCounts) -> Self {
+        let ComponentCounts { local_traces, global_skeletons, global_traces, cuts, .. } = interfaces;
         InterfaceFigures { local_traces, global_skeletons, global_traces, cuts }
     }
 }

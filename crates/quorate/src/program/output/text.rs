@@ -16,7 +16,7 @@ use crate::protocol::{Argument, Arguments, Protocol};
 use crate::reduce::Reduction;
 use crate::render::{Diagram, Paint};
 use crate::replay::Broken;
-use crate::report::{ClosureSize, Coverage, Interfaces, LocalDetails, Report, Stages, Stopped, Verdict};
+use crate::report::{ClosureSize, ComponentCounts, Coverage, LocalDetails, Report, Stages, Stopped, Verdict};
 
 /// Why a search stopped, with its numbers set for people.
 pub(crate) fn stopped(stopped: &Stopped) -> String {
@@ -207,7 +207,7 @@ fn stage_rows(Stages { stages, stones, passed }: &Stages) -> [Row; 2] {
 }
 
 /// The figures of components that were explored one by one.
-fn interface_rows(coverage: &Coverage, interfaces: &Interfaces, spent: Duration, peak: u64) -> Vec<Row> {
+fn interface_rows(coverage: &Coverage, interfaces: &ComponentCounts, spent: Duration, peak: u64) -> Vec<Row> {
     let count = |number: Option<u128>| number.map_or_else(|| "?".to_string(), grouped);
     let reduced = match (interfaces.local_traces, interfaces.global_traces) {
         (Some(local), Some(global)) if local > 0 => {

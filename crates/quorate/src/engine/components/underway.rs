@@ -2,38 +2,38 @@
 //!
 //! From: DEMETER, section 4.1, where an embedded checker can run a prefix, and section 5.3, where explorations start from
 //! a checkpoint. What was on its way then has no sender any more: it waits for its receiver as a part of the
-//! receiver's place, so no skeleton tells of it, and nothing else has to know of the prefix.
+//! receiver's point, so no skeleton tells of it, and nothing else has to know of the prefix.
 //! Known: a group shows what it receives, and this shows nothing of what waited: only processes by themselves can start
 //! in the middle.
 //! Invariant: without a prefix this is the checker that it drives.
-//! Held by: testkit/tests/stones.rs (what can be reached from the middle of runs is what `explore` reaches).
+//! Restriction by: testkit/tests/stones.rs (what can be reached from the middle of runs is what `explore` reaches).
 
 use std::collections::{HashMap, HashSet};
 
-use super::checker::{Embedded, MessageId, Move, Places, PointId};
-use super::handlers::{Act, Handlers};
+use super::checker::{ComponentChecker, LocalPointId, LocalPoints, MessageId, Move};
+use super::handlers::{ProtocolChecker, StepRef};
 use super::journal::hash128;
-use super::machine::{Guide, Machine, Operation, Ran};
-use super::trace::{LocalStep, Partition};
+use super::machine::{ComponentRunner, Operation, Ran, Scheduler};
+use super::partition::{LocalStep, Partition};
 use crate::base::{ProcessId, Value};
 use crate::model::{Envelope, ScheduledStep};
 use crate::report::Stopped;
 
-/// A place in the run of a process, with what has waited for it since the start.
+/// A point in the run of a process, with what has waited for it since the start.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
-struct Spot {
-    point: PointId,
+struct MidRunPoint {
+    local_point: LocalPointId,
     waiting: Vec<MessageId>,
 }
 
 /// An embedded checker after a prefix.
 pub(super) struct Underway<'m> {
-    pub(super) checker: Handlers<'m>,
+    pub(super) checker: ProtocolChecker<'m>,
     in_order: bool,
     /// Where each component starts; nothing if that is the beginning.
-    starts: Vec<Spot>,
-    spots: Vec<Spot>,
-    numbers: HashMap<Spot, PointId>,
+    starts: Vec<MidRunPoint>,
+    points: Vec<MidRunPoint>,
+    numbers: HashMap<MidRunPoint, LocalPointId>,
 }
 
 /// Can components of several processes not start after this prefix?
@@ -43,11 +43,12 @@ pub(super) fn too_large(components: &Partition, prefix: &[ScheduledStep]) -> boo
 
 impl<'m> Underway<'m> {
     /// A checker that has taken these steps, each component being one process if there are any.
-    pub(super) fn after(mut checker: Handlers<'m>, in_order: bool, prefix: &[ScheduledStep]) -> Self {
+    pub(super) fn after(mut checker: ProtocolChecker<'m>, in_order: bool, prefix: &[ScheduledStep]) -> Self {
         let count = if prefix.is_empty() { 0 } else { checker.components().count() };
-        let begin = |component| Spot { point: checker.start(component), waiting: Vec::new() };
+        let begin = |component| MidRunPoint { local_point: checker.start(component), waiting: Vec::new() };
         let starts = (0..count).map(begin).collect();
-        let mut underway = Underway { checker, in_order, starts, spots: Vec::new(), numbers: HashMap::new() };
+        let mut underway =
+            Underway { checker, in_order, starts, points: Vec::new(), numbers: HashMap::new() };
         for step in prefix {
             underway.follow(step);
         }
@@ -57,9 +58,10 @@ impl<'m> Underway<'m> {
     /// Takes a step of the prefix.
     fn follow(&mut self, step: &ScheduledStep) {
         let component = self.checker.components().of(step.process);
-        let spot = self.starts[component].clone();
-        let moves = self.moves_from(component, &spot, &[]);
-        let is_it = |one: &(Move<Act>, Option<Spot>)| is_of(&self.checker.local_step(&one.0.step).1, step);
+        let point = self.starts[component].clone();
+        let moves = self.moves_from(component, &point, &[]);
+        let is_it =
+            |one: &(Move<StepRef>, Option<MidRunPoint>)| is_of(&self.checker.local_step(&one.0.step).1, step);
         let taken = moves.into_iter().find(is_it);
         let (taken, next) = taken.expect("a bug in quorate: a checker cannot take a step that was taken");
         self.starts[component] = next.expect("a run does not go on after a panic");
@@ -76,11 +78,11 @@ impl<'m> Underway<'m> {
         }
     }
 
-    fn number(&mut self, spot: Spot) -> PointId {
-        let fresh = PointId::try_from(self.spots.len()).expect("fewer places than memory");
-        let Underway { spots, numbers, .. } = self;
-        *numbers.entry(spot).or_insert_with_key(|spot| {
-            spots.push(spot.clone());
+    fn number(&mut self, point: MidRunPoint) -> LocalPointId {
+        let fresh = LocalPointId::try_from(self.points.len()).expect("fewer points than memory");
+        let Underway { points, numbers, .. } = self;
+        *numbers.entry(point).or_insert_with_key(|point| {
+            points.push(point.clone());
             fresh
         })
     }
@@ -99,31 +101,31 @@ impl<'m> Underway<'m> {
         (heads, offers.copied().collect())
     }
 
-    /// Every step from a spot, and where it leads.
+    /// Every step from a point, and where it leads.
     fn moves_from(
         &mut self,
         component: usize,
-        spot: &Spot,
+        point: &MidRunPoint,
         offers: &[MessageId],
-    ) -> Vec<(Move<Act>, Option<Spot>)> {
-        let (mut all, offers) = self.deliverable(&spot.waiting, offers);
+    ) -> Vec<(Move<StepRef>, Option<MidRunPoint>)> {
+        let (mut all, offers) = self.deliverable(&point.waiting, offers);
         all.extend(&offers);
         if !self.in_order {
             all.sort_unstable();
             all.dedup();
         }
-        let moves = self.checker.moves(component, spot.point, &all);
-        moves.into_iter().flat_map(|step| self.told_apart(&step, spot, &offers)).collect()
+        let moves = self.checker.moves(component, point.local_point, &all);
+        moves.into_iter().flat_map(|step| self.by_source(&step, point, &offers)).collect()
     }
 
     /// The moves that a move of the checker stands for: what it receives may have waited, or be on offer.
-    fn told_apart(
+    fn by_source(
         &self,
-        step: &Move<Act>,
-        spot: &Spot,
+        step: &Move<StepRef>,
+        point: &MidRunPoint,
         offers: &[MessageId],
-    ) -> Vec<(Move<Act>, Option<Spot>)> {
-        let mut ways = vec![(Vec::new(), spot.waiting.clone(), step.ways)];
+    ) -> Vec<(Move<StepRef>, Option<MidRunPoint>)> {
+        let mut ways = vec![(Vec::new(), point.waiting.clone(), step.ways)];
         for message in &step.received {
             let mut next = Vec::new();
             for (received, waiting, ways) in ways {
@@ -140,7 +142,7 @@ impl<'m> Underway<'m> {
             ways = next;
         }
         let told = ways.into_iter().map(|(received, waiting, ways)| {
-            let next = step.leads.map(|point| Spot { point, waiting });
+            let next = step.leads.map(|local_point| MidRunPoint { local_point, waiting });
             (Move { received, ways, ..step.clone() }, next)
         });
         told.collect()
@@ -157,48 +159,58 @@ fn is_of(local: &LocalStep, step: &ScheduledStep) -> bool {
         && local.consumed.iter().all(among)
 }
 
-impl Places<Act> for Underway<'_> {
-    fn start(&mut self, component: usize) -> PointId {
+impl LocalPoints<StepRef> for Underway<'_> {
+    fn start(&mut self, component: usize) -> LocalPointId {
         self.number(self.starts[component].clone())
     }
 
-    fn moves(&mut self, component: usize, point: PointId, offers: &[MessageId]) -> Vec<Move<Act>> {
-        let spot = self.spots[point as usize].clone();
-        let moves = self.moves_from(component, &spot, offers).into_iter();
-        moves.map(|(step, next)| Move { leads: next.map(|spot| self.number(spot)), ..step }).collect()
+    fn moves(
+        &mut self,
+        component: usize,
+        local_point: LocalPointId,
+        offers: &[MessageId],
+    ) -> Vec<Move<StepRef>> {
+        let point = self.points[local_point as usize].clone();
+        let moves = self.moves_from(component, &point, offers).into_iter();
+        moves.map(|(step, next)| Move { leads: next.map(|point| self.number(point)), ..step }).collect()
     }
 
-    fn fingerprint(&self, component: usize, point: PointId) -> u128 {
-        let Spot { point, waiting } = &self.spots[point as usize];
-        hash128(&(self.checker.fingerprint(component, *point), waiting))
+    fn fingerprint(&self, component: usize, local_point: LocalPointId) -> u128 {
+        let MidRunPoint { local_point, waiting } = &self.points[local_point as usize];
+        hash128(&(self.checker.fingerprint(component, *local_point), waiting))
     }
 
-    fn observed_at(&mut self, component: usize, point: PointId) -> usize {
-        self.checker.observed_at(component, self.spots[point as usize].point)
+    fn observed_at(&mut self, component: usize, local_point: LocalPointId) -> usize {
+        self.checker.observed_at(component, self.points[local_point as usize].local_point)
     }
 }
 
-impl Machine for Underway<'_> {
-    type Step = Act;
+impl ComponentRunner for Underway<'_> {
+    type Step = StepRef;
 
-    fn run(&mut self, component: usize, arrivals: &[MessageId], guide: &mut dyn Guide<Act>) -> Ran {
-        self.checker.run(component, arrivals, guide)
+    fn run(
+        &mut self,
+        component: usize,
+        arrivals: &[MessageId],
+        scheduler: &mut dyn Scheduler<StepRef>,
+    ) -> Ran {
+        self.checker.run(component, arrivals, scheduler)
     }
 
-    fn depends(first: &Operation<Act>, second: &Operation<Act>) -> bool {
-        Handlers::depends(first, second)
+    fn depends(first: &Operation<StepRef>, second: &Operation<StepRef>) -> bool {
+        ProtocolChecker::depends(first, second)
     }
 
-    fn reaches(operation: &Operation<Act>, agent: usize) -> bool {
-        Handlers::reaches(operation, agent)
+    fn reaches(operation: &Operation<StepRef>, agent: usize) -> bool {
+        ProtocolChecker::reaches(operation, agent)
     }
 
-    fn races(&mut self, first: &Operation<Act>, second: &Operation<Act>) -> bool {
+    fn races(&mut self, first: &Operation<StepRef>, second: &Operation<StepRef>) -> bool {
         self.checker.races(first, second)
     }
 }
 
-impl Embedded for Underway<'_> {
+impl ComponentChecker for Underway<'_> {
     fn components(&self) -> &Partition {
         self.checker.components()
     }
@@ -207,8 +219,8 @@ impl Embedded for Underway<'_> {
         self.checker.ends_of(message)
     }
 
-    fn places(&mut self, component: usize) -> Option<&mut dyn Places<Act>> {
-        if self.starts.is_empty() { self.checker.places(component) } else { Some(self) }
+    fn local_points(&mut self, component: usize) -> Option<&mut dyn LocalPoints<StepRef>> {
+        if self.starts.is_empty() { self.checker.local_points(component) } else { Some(self) }
     }
 
     fn observed(&self, observed: usize) -> &Value {
@@ -227,16 +239,16 @@ impl Embedded for Underway<'_> {
         Some(Underway::after(self.checker.inside(component)?, self.in_order, &[]))
     }
 
-    fn twin(&self) -> Self {
-        let (starts, spots, numbers) = (self.starts.clone(), self.spots.clone(), self.numbers.clone());
-        Underway { checker: self.checker.twin(), in_order: self.in_order, starts, spots, numbers }
+    fn fork(&self) -> Self {
+        let (starts, points, numbers) = (self.starts.clone(), self.points.clone(), self.numbers.clone());
+        Underway { checker: self.checker.fork(), in_order: self.in_order, starts, points, numbers }
     }
 
     fn message_of(&mut self, other: &Self, message: MessageId) -> MessageId {
         self.checker.message_of(&other.checker, message)
     }
 
-    fn step_of(&mut self, other: &Self, component: usize, agent: usize, step: &Act) -> (usize, Act) {
+    fn step_of(&mut self, other: &Self, component: usize, agent: usize, step: &StepRef) -> (usize, StepRef) {
         self.checker.step_of(&other.checker, component, agent, step)
     }
 

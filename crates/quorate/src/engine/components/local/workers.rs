@@ -4,7 +4,7 @@
 //! with numbers of its own, and takes the next table when it is done with one; what it finds is told to the one checker
 //! that counts in the order in which the tables were asked for.
 //! Invariant: which tables are asked for together does not depend on the number of threads, so neither does any number.
-//! Held by: testkit/tests/dir.rs (the same answer on one thread and on several).
+//! Restriction by: testkit/tests/dir.rs (the same answer on one thread and on several).
 
 use std::collections::HashSet;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
@@ -13,10 +13,10 @@ use std::time::Duration;
 
 use super::enumerate::{Explored, explored, is_too_many};
 use super::{Locals, Wanted};
-use crate::engine::dir::Halt;
-use crate::engine::dir::checker::Embedded;
-use crate::engine::dir::meter::{Done, Meter};
-use crate::engine::dir::runs::Held;
+use crate::engine::components::Halt;
+use crate::engine::components::checker::ComponentChecker;
+use crate::engine::components::meter::{Done, Meter};
+use crate::engine::components::runs::Restriction;
 use crate::report::Stopped;
 
 /// How often the watch is told what threads have done.
@@ -34,13 +34,13 @@ struct Finding<S> {
 /// What threads have done so far, all together.
 #[derive(Default)]
 struct Progress {
-    places: AtomicU64,
+    points: AtomicU64,
     steps: AtomicU64,
     runs: AtomicU64,
     is_stopped: AtomicBool,
 }
 
-impl<E: Embedded> Locals<E> {
+impl<E: ComponentChecker> Locals<E> {
     /// Makes those of these tables that are not known yet and take an exploration of their own.
     pub(in super::super) fn make(&mut self, wanted: Vec<Wanted>, meter: &mut Meter<'_>) -> Result<(), Halt> {
         let mut seen = HashSet::new();
@@ -61,17 +61,17 @@ impl<E: Embedded> Locals<E> {
         }
         for (job, finding) in jobs.iter().zip(self.explore_together(&jobs, meter)?) {
             let Finding { worker, explored, asked } = finding;
-            let Locals { twins, checker, .. } = self;
-            let twin = &twins[worker];
+            let Locals { forks, checker, .. } = self;
+            let fork = &forks[worker];
             for asked in &asked {
-                checker.learn_from(twin, asked);
+                checker.learn_from(fork, asked);
             }
             let component = self.nodes[job.node].key.component;
-            let found = explored?.told_to(checker, twin, component);
+            let found = explored?.translated_to(checker, fork, component);
             let (table, _) = self.adopt(job.node, found, meter)?;
             self.keep_table(job.node, &job.offers, table, meter)?;
         }
-        match self.twins.iter().find_map(E::unreliable) {
+        match self.forks.iter().find_map(E::unreliable) {
             Some(stopped) => Err(Halt::Stopped(stopped)),
             None => Ok(()),
         }
@@ -83,24 +83,25 @@ impl<E: Embedded> Locals<E> {
         jobs: &[Wanted],
         meter: &mut Meter<'_>,
     ) -> Result<Vec<Finding<E::Step>>, Halt> {
-        let held: Vec<Held<E::Step>> = jobs.iter().map(|job| self.held(job.node, &job.offers)).collect();
+        let restriction: Vec<Restriction<E::Step>> =
+            jobs.iter().map(|job| self.restriction(job.node, &job.offers)).collect();
         let workers = self.threads.clamp(1, jobs.len());
-        while self.twins.len() < workers {
-            self.twins.push(self.checker.twin());
+        while self.forks.len() < workers {
+            self.forks.push(self.checker.fork());
         }
-        let Locals { checker, twins, .. } = self;
+        let Locals { checker, forks, .. } = self;
         let checker: &E = checker;
-        let (next, progress, places_max) = (AtomicUsize::new(0), Progress::default(), meter.places_max());
+        let (next, progress, points_max) = (AtomicUsize::new(0), Progress::default(), meter.points_max());
         let (told, findings) = channel();
-        let mut found: Vec<Option<Finding<E::Step>>> = held.iter().map(|_| None).collect();
+        let mut found: Vec<Option<Finding<E::Step>>> = restriction.iter().map(|_| None).collect();
         let stopped = std::thread::scope(|scope| {
-            for (worker, twin) in twins.iter_mut().take(workers).enumerate() {
-                let (next, progress, held, told) = (&next, &progress, &held, told.clone());
+            for (worker, fork) in forks.iter_mut().take(workers).enumerate() {
+                let (next, progress, restriction, told) = (&next, &progress, &restriction, told.clone());
                 scope.spawn(move || {
-                    while let Some((at, held)) = take_next(next, held) {
-                        let held = held.told_to(twin, checker);
-                        let explored = progress.explore(twin, &held, places_max);
-                        let asked = twin.learned().unwrap_or_default();
+                    while let Some((at, restriction)) = take_next(next, restriction) {
+                        let restriction = restriction.translated_to(fork, checker);
+                        let explored = progress.explore(fork, &restriction, points_max);
+                        let asked = fork.learned().unwrap_or_default();
                         if told.send((at, Finding { worker, explored, asked })).is_err() {
                             break;
                         }
@@ -137,27 +138,27 @@ fn take_next<'j, T>(next: &AtomicUsize, jobs: &'j [T]) -> Option<(usize, &'j T)>
 
 impl Progress {
     /// Explores a component on the current thread.
-    fn explore<E: Embedded>(
+    fn explore<E: ComponentChecker>(
         &self,
-        twin: &mut E,
-        held: &Held<E::Step>,
-        places_max: u64,
+        fork: &mut E,
+        restriction: &Restriction<E::Step>,
+        points_max: u64,
     ) -> Result<Explored<E::Step>, Halt> {
         let mut before = Done::default();
-        explored(twin, held, &mut |done| {
-            self.places.fetch_add(done.places - before.places, Ordering::Relaxed);
+        explored(fork, restriction, &mut |done| {
+            self.points.fetch_add(done.points - before.points, Ordering::Relaxed);
             self.steps.fetch_add(done.steps - before.steps, Ordering::Relaxed);
             self.runs.fetch_add(done.runs - before.runs, Ordering::Relaxed);
             before = done;
             if self.is_stopped.load(Ordering::Relaxed) {
                 return Err(Halt::Stopped(Stopped::Interrupted));
             }
-            is_too_many(done.places, places_max)
+            is_too_many(done.points, points_max)
         })
     }
 
     fn so_far(&self) -> Done {
         let read = |count: &AtomicU64| count.load(Ordering::Relaxed);
-        Done { places: read(&self.places), steps: read(&self.steps), runs: read(&self.runs) }
+        Done { points: read(&self.points), steps: read(&self.steps), runs: read(&self.runs) }
     }
 }

@@ -1,11 +1,11 @@
 //! The embedded checker for protocols: it runs handlers, each once for a local state, the messages it consumes and
 //! the choices it makes.
 //!
-//! From: ALGORITHMS 2 and 6. A component is a process, whose places can be told (`single.rs`), or a group of processes,
+//! From: ALGORITHMS 2 and 6. A component is a process, whose points can be told (`single.rs`), or a group of processes,
 //! whose runs are enumerated (`group.rs`).
 //! Differs from the kernel: traces are counted, so a process by itself tells which of several equal messages it may
 //! consume, and in a group each message is told by the step that sent it.
-//! Held by: testkit/tests/dir.rs.
+//! Restriction by: testkit/tests/dir.rs.
 
 mod group;
 mod single;
@@ -14,9 +14,9 @@ use std::collections::{BTreeSet, HashMap};
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::sync::Arc;
 
-use self::single::Point;
-use super::checker::{Embedded, MessageId, Places, PointId};
-use super::trace::{LocalStep, Partition};
+use self::single::LocalPoint;
+use super::checker::{ComponentChecker, LocalPointId, LocalPoints, MessageId};
+use super::partition::{LocalStep, Partition};
 use crate::base::{ProcessId, Value, fold};
 use crate::model::{Envelope, Model, Outcome, Panicked, QuorumSystem, Trigger};
 use crate::report::Stopped;
@@ -26,21 +26,22 @@ type LocalId = u32;
 
 /// A step of a process. It is kept once, however many runs contain it.
 #[derive(Clone, Debug)]
-pub struct Act {
+pub struct StepRef {
     /// A hash of what it says, whatever the numbers.
     hash: u64,
-    deed: Arc<Deed>,
+    contents: Arc<StepContents>,
 }
 
-impl PartialEq for Act {
+impl PartialEq for StepRef {
     fn eq(&self, other: &Self) -> bool {
-        self.hash == other.hash && (Arc::ptr_eq(&self.deed, &other.deed) || self.deed == other.deed)
+        self.hash == other.hash
+            && (Arc::ptr_eq(&self.contents, &other.contents) || self.contents == other.contents)
     }
 }
 
-impl Eq for Act {}
+impl Eq for StepRef {}
 
-impl Hash for Act {
+impl Hash for StepRef {
     fn hash<H: Hasher>(&self, state: &mut H) {
         state.write_u64(self.hash);
     }
@@ -48,7 +49,7 @@ impl Hash for Act {
 
 /// What a process does in a step.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
-struct Deed {
+struct StepContents {
     process: ProcessId,
     /// In which local state.
     local: LocalId,
@@ -69,7 +70,7 @@ type Origin = (usize, usize, usize);
 struct Candidate {
     message: MessageId,
     /// Where it is inside the component; nowhere if it is on offer.
-    place: Option<usize>,
+    position: Option<usize>,
     /// How many equal ones there are, if they need not be told apart.
     copies: u128,
 }
@@ -102,7 +103,7 @@ const LATE_MAX: usize = 256;
 /// A transition in a local state, with the messages that it consumes.
 type Occasion = (ProcessId, LocalId, usize, Vec<MessageId>);
 /// The handlers of a model, asked once each.
-pub struct Handlers<'m> {
+pub struct ProtocolChecker<'m> {
     model: &'m Model,
     components: Partition,
     /// Are the components parts of another?
@@ -116,8 +117,8 @@ pub struct Handlers<'m> {
     observed: HashMap<LocalId, usize>,
     sights: HashMap<Vec<Option<Value>>, usize>,
     shown: Vec<LocalId>,
-    points: Vec<Point>,
-    point_numbers: HashMap<Point, PointId>,
+    local_points: Vec<LocalPoint>,
+    local_point_numbers: HashMap<LocalPoint, LocalPointId>,
     /// Whether a process can do something with a message in a local state.
     interests: HashMap<(ProcessId, LocalId, MessageId), bool>,
     /// What was asked since it was last told.
@@ -131,10 +132,10 @@ pub struct Handlers<'m> {
     pub local_steps: u64,
 }
 
-impl<'m> Handlers<'m> {
+impl<'m> ProtocolChecker<'m> {
     /// A model, in components.
     pub fn new(model: &'m Model, components: Partition) -> Self {
-        Handlers {
+        ProtocolChecker {
             model,
             components,
             is_inside: false,
@@ -146,8 +147,8 @@ impl<'m> Handlers<'m> {
             observed: HashMap::new(),
             sights: HashMap::new(),
             shown: Vec::new(),
-            points: Vec::new(),
-            point_numbers: HashMap::new(),
+            local_points: Vec::new(),
+            local_point_numbers: HashMap::new(),
             interests: HashMap::new(),
             asked: Vec::new(),
             impure: None,
@@ -159,13 +160,13 @@ impl<'m> Handlers<'m> {
 
     /// About how many bytes it takes.
     pub fn bytes(&self) -> u64 {
-        let entries = self.messages.len() + self.locals.len() + self.answers.len() + self.points.len();
+        let entries = self.messages.len() + self.locals.len() + self.answers.len() + self.local_points.len();
         entries as u64 * 256
     }
 
     fn number_message(&mut self, to: ProcessId, envelope: Envelope) -> MessageId {
         let fresh = MessageId::try_from(self.messages.len()).expect("fewer messages than memory");
-        let Handlers { messages, message_numbers, .. } = self;
+        let ProtocolChecker { messages, message_numbers, .. } = self;
         *message_numbers.entry((to, envelope)).or_insert_with_key(|message| {
             messages.push(message.clone());
             fresh
@@ -174,7 +175,7 @@ impl<'m> Handlers<'m> {
 
     fn number_local(&mut self, local: Value) -> LocalId {
         let fresh = LocalId::try_from(self.locals.len()).expect("fewer states than memory");
-        let Handlers { locals, local_numbers, .. } = self;
+        let ProtocolChecker { locals, local_numbers, .. } = self;
         *local_numbers.entry(local).or_insert_with_key(|local| {
             locals.push(local.clone());
             fresh
@@ -201,7 +202,7 @@ impl<'m> Handlers<'m> {
         let state = &self.locals[local as usize];
         let sight: Vec<Option<Value>> =
             self.model.properties().iter().map(|property| property.observe(state)).collect();
-        let Handlers { sights, shown, .. } = self;
+        let ProtocolChecker { sights, shown, .. } = self;
         let number = *sights.entry(sight).or_insert_with(|| {
             shown.push(local);
             shown.len() - 1
@@ -214,8 +215,8 @@ impl<'m> Handlers<'m> {
         &self.messages[message as usize].1
     }
 
-    fn act(&self, deed: Deed) -> Act {
-        let Deed { process, local, kind, transition, choices, consumed, inside } = &deed;
+    fn step_ref(&self, contents: StepContents) -> StepRef {
+        let StepContents { process, local, kind, transition, choices, consumed, inside } = &contents;
         let content = |message: &MessageId| {
             let (to, Envelope { from, body }) = &self.messages[*message as usize];
             (*from, *to, body.content_hash())
@@ -229,12 +230,13 @@ impl<'m> Handlers<'m> {
         for (to, message) in inside {
             (to, content(message)).hash(&mut hasher);
         }
-        Act { hash: hasher.finish(), deed: Arc::new(deed) }
+        StepRef { hash: hasher.finish(), contents: Arc::new(contents) }
     }
 
     /// A step as it can be told, with its process.
-    pub fn local_step(&self, act: &Act) -> (ProcessId, LocalStep) {
-        let Deed { process, kind, transition, choices, consumed, .. } = act.deed.as_ref().clone();
+    pub fn local_step(&self, step: &StepRef) -> (ProcessId, LocalStep) {
+        let StepContents { process, kind, transition, choices, consumed, .. } =
+            step.contents.as_ref().clone();
         let consumed = consumed.iter().map(|(message, _)| self.envelope(*message).clone()).collect();
         (process, LocalStep { kind, transition, choices, consumed })
     }
@@ -377,7 +379,7 @@ impl<'m> Handlers<'m> {
         let mut steps = Vec::new();
         for transition in 0..self.model.process(process).transitions().len() {
             for mut bag in self.bags(process, local, transition, candidates) {
-                bag.sort_unstable_by_key(|candidate| (candidate.message, candidate.place));
+                bag.sort_unstable_by_key(|candidate| (candidate.message, candidate.position));
                 let contents: Vec<MessageId> = bag.iter().map(|candidate| candidate.message).collect();
                 for answer in self.answers(process, local, transition, &contents).iter() {
                     let Answer { done, choices } = answer;
@@ -432,7 +434,7 @@ impl<'m> Handlers<'m> {
 
 /// Every choice of so many candidates from different senders.
 fn choose(
-    rest: &[Candidate],
+    remaining: &[Candidate],
     wanted: usize,
     from: &impl Fn(&Candidate) -> ProcessId,
     chosen: &mut Vec<Candidate>,
@@ -442,16 +444,16 @@ fn choose(
         found.push(chosen.clone());
         return;
     }
-    for at in 0..rest.len() {
-        if chosen.iter().all(|other| from(other) != from(&rest[at])) {
-            chosen.push(rest[at]);
-            choose(&rest[at + 1..], wanted - 1, from, chosen, found);
+    for at in 0..remaining.len() {
+        if chosen.iter().all(|other| from(other) != from(&remaining[at])) {
+            chosen.push(remaining[at]);
+            choose(&remaining[at + 1..], wanted - 1, from, chosen, found);
             chosen.pop();
         }
     }
 }
 
-impl Embedded for Handlers<'_> {
+impl ComponentChecker for ProtocolChecker<'_> {
     fn components(&self) -> &Partition {
         &self.components
     }
@@ -461,7 +463,7 @@ impl Embedded for Handlers<'_> {
         (envelope.from, *to)
     }
 
-    fn places(&mut self, component: usize) -> Option<&mut dyn Places<Act>> {
+    fn local_points(&mut self, component: usize) -> Option<&mut dyn LocalPoints<StepRef>> {
         (!self.is_inside && self.components.members(component).len() == 1).then_some(self)
     }
 
@@ -487,11 +489,14 @@ impl Embedded for Handlers<'_> {
 
     fn inside(&self, component: usize) -> Option<Self> {
         let components = self.components.inside(component)?.clone();
-        Some(Handlers { is_inside: true, ..Handlers::new(self.model, components) })
+        Some(ProtocolChecker { is_inside: true, ..ProtocolChecker::new(self.model, components) })
     }
 
-    fn twin(&self) -> Self {
-        Handlers { is_inside: self.is_inside, ..Handlers::new(self.model, self.components.clone()) }
+    fn fork(&self) -> Self {
+        ProtocolChecker {
+            is_inside: self.is_inside,
+            ..ProtocolChecker::new(self.model, self.components.clone())
+        }
     }
 
     fn message_of(&mut self, other: &Self, message: MessageId) -> MessageId {
@@ -499,16 +504,16 @@ impl Embedded for Handlers<'_> {
         self.number_message(*to, envelope.clone())
     }
 
-    fn step_of(&mut self, other: &Self, _: usize, agent: usize, step: &Act) -> (usize, Act) {
-        let step = step.deed.as_ref();
-        let Deed { process, kind, transition, choices, .. } = step.clone();
+    fn step_of(&mut self, other: &Self, _: usize, agent: usize, step: &StepRef) -> (usize, StepRef) {
+        let step = step.contents.as_ref();
+        let StepContents { process, kind, transition, choices, .. } = step.clone();
         let local = self.number_local(other.locals[step.local as usize].clone());
         let mut consumed: Vec<(MessageId, Option<Origin>)> =
             step.consumed.iter().map(|(message, from)| (self.message_of(other, *message), *from)).collect();
         consumed.sort_unstable();
         let inside =
             step.inside.iter().map(|(to, message)| (*to, self.message_of(other, *message))).collect();
-        (agent, self.act(Deed { process, local, kind, transition, choices, consumed, inside }))
+        (agent, self.step_ref(StepContents { process, local, kind, transition, choices, consumed, inside }))
     }
 
     fn observed_of(&mut self, other: &Self, observed: usize) -> usize {
@@ -527,7 +532,7 @@ impl Embedded for Handlers<'_> {
     }
 }
 
-impl Handlers<'_> {
+impl ProtocolChecker<'_> {
     /// What another checker was asked, in the numbers of this one.
     fn translated(&mut self, other: &Self, asked: &[u64]) -> Option<Vec<u64>> {
         let mut asked = asked.to_vec();
@@ -547,11 +552,12 @@ impl Handlers<'_> {
 
     /// Asks what was asked before, in the form in which it is kept; nothing if it has another form.
     fn ask_as_before(&mut self, asked: &[u64]) -> Option<()> {
-        let (kind, rest) = asked.split_first()?;
-        let process = ProcessId::new(usize::try_from(*rest.first()?).ok()?);
+        let (kind, remaining) = asked.split_first()?;
+        let process = ProcessId::new(usize::try_from(*remaining.first()?).ok()?);
         self.model.processes().get(process.index())?;
-        let local =
-            |at: usize| u32::try_from(*rest.get(at)?).ok().filter(|at| (*at as usize) < self.locals.len());
+        let local = |at: usize| {
+            u32::try_from(*remaining.get(at)?).ok().filter(|at| (*at as usize) < self.locals.len())
+        };
         match *kind {
             INITIAL => {
                 self.initial(process);
@@ -562,10 +568,10 @@ impl Handlers<'_> {
             }
             ANSWERS => {
                 let local = local(1)?;
-                let transition = usize::try_from(*rest.get(2)?).ok()?;
+                let transition = usize::try_from(*remaining.get(2)?).ok()?;
                 self.model.process(process).transitions().get(transition)?;
                 let bag: Option<Vec<MessageId>> =
-                    rest.get(4..)?.iter().map(|message| u32::try_from(*message).ok()).collect();
+                    remaining.get(4..)?.iter().map(|message| u32::try_from(*message).ok()).collect();
                 let bag = bag?;
                 if bag.iter().any(|message| *message as usize >= self.messages.len()) {
                     return None;

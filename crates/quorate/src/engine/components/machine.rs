@@ -1,7 +1,7 @@
 //! What it takes to enumerate the runs of a component that has agents of its own: threads, or processes of a group.
 //!
 //! From: DEMETER, section 4.1: the embedded model checker. A machine can be run from the beginning as often as one
-//! likes; whenever something can happen, a guide says what. Everything else is done with that, for every machine alike:
+//! likes; whenever something can happen, a scheduler says what. Everything else is done with that, for every machine alike:
 //! `runs.rs` enumerates the runs, each up to the order of independent operations, and `local.rs` holds them to a local
 //! skeleton.
 //! Differs: an operation is told before it happens, with what others would see of it, so a run never has to be taken
@@ -47,7 +47,7 @@ impl<S: Clone> Operation<S> {
 /// How a run went.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Ran {
-    /// To the end, or as far as the guide wanted.
+    /// To the end, or as far as the scheduler wanted.
     Through,
     /// The operation that was chosen last has panicked, with this message.
     Panicked(String),
@@ -57,7 +57,7 @@ pub enum Ran {
 }
 
 /// Says what happens next in a run.
-pub trait Guide<S> {
+pub trait Scheduler<S> {
     /// Which of the operations that are possible comes next; `None` if the run need not be looked at any further, and
     /// may be ended in whatever way is easiest.
     fn choose(&mut self, possible: &[Operation<S>]) -> Option<usize>;
@@ -71,14 +71,19 @@ pub trait Guide<S> {
 }
 
 /// Components whose runs can be enumerated.
-pub trait Machine {
+pub trait ComponentRunner {
     /// What an agent does in an operation, in a form that can be repeated.
     type Step: Clone + Eq + Hash + Debug;
 
     /// Runs a component from the beginning. These messages arrive from other components, at any time; each is received
     /// at most once, and where channels keep their order those of one sender to one receiver in the order given. A run
     /// ends when nothing is possible.
-    fn run(&mut self, component: usize, arrivals: &[MessageId], guide: &mut dyn Guide<Self::Step>) -> Ran;
+    fn run(
+        &mut self,
+        component: usize,
+        arrivals: &[MessageId],
+        scheduler: &mut dyn Scheduler<Self::Step>,
+    ) -> Ran;
 
     /// Does the order of two operations of different agents matter, if both are to happen? The first has happened before
     /// the second, or both are possible at the same time.

@@ -2,23 +2,23 @@
 //!
 //! From: DEMETER, section 4.3: what was explored is logged, so that nothing is lost when a machine fails.
 //! Invariant: whatever has a number is kept before what refers to it, in the order of the numbers.
-//! Held by: quorate-cli/tests/resume.rs.
+//! Restriction by: quorate-cli/tests/resume.rs.
 
 use std::time::{Duration, Instant};
 
 use super::Global;
-use crate::engine::dir::Halt;
-use crate::engine::dir::checker::Embedded;
-use crate::engine::dir::events::{Event, EventId, What};
-use crate::engine::dir::journal::{Judged, KeptEvent, KeptWhat, Logbook, Record};
-use crate::engine::dir::local::LabelId;
-use crate::engine::dir::meter::Meter;
+use crate::engine::components::Halt;
+use crate::engine::components::checker::ComponentChecker;
+use crate::engine::components::events::{Event, EventId, What};
+use crate::engine::components::journal::{Judged, LoggedEvent, LoggedWhat, ProgressLog, Record};
+use crate::engine::components::local::LabelId;
+use crate::engine::components::meter::Meter;
 use crate::report::Stopped;
 
 /// How much time may pass before what was learned is safe.
 const KEEP_EVERY: Duration = Duration::from_millis(50);
 
-impl<E: Embedded> Global<E> {
+impl<E: ComponentChecker> Global<E> {
     /// Keeps what was learned, and what it refers to.
     pub(super) fn keep(&mut self, records: &[Record]) -> Result<(), Halt> {
         let Some(logbook) = self.logbook.clone() else { return Ok(()) };
@@ -29,19 +29,19 @@ impl<E: Embedded> Global<E> {
         let fresh: Vec<(Event, Option<EventId>)> =
             self.events.from(self.kept.1).map(|(event, bare)| (event.clone(), bare)).collect();
         for (event, bare) in fresh {
-            let Event { component, what, before, rest, received } = event;
+            let Event { component, what, before, pause, received } = event;
             let what = match what {
-                What::Interface(label) => KeptWhat::Interface(label),
-                What::Rest(node, place) => KeptWhat::Rest(self.locals.kept(node, place)),
+                What::Interface(label) => LoggedWhat::Interface(label),
+                What::Pause(node, point) => LoggedWhat::Pause(self.locals.kept(node, point)),
             };
-            rows.push(Record::Event(KeptEvent { component, what, before, rest, received, bare }).write());
+            rows.push(Record::Event(LoggedEvent { component, what, before, pause, received, bare }).write());
         }
         self.kept = (self.locals.labels_from(0).len(), self.events.count());
         rows.extend(records.iter().map(Record::write));
         let is_due = self.kept_at.elapsed() >= KEEP_EVERY;
-        let kept = logbook.with(|ledger| {
-            rows.iter().try_for_each(|row| ledger.append(row))?;
-            if is_due { ledger.commit() } else { Ok(()) }
+        let kept = logbook.with(|store| {
+            rows.iter().try_for_each(|row| store.append(row))?;
+            if is_due { store.commit() } else { Ok(()) }
         });
         if is_due {
             self.kept_at = Instant::now();
@@ -53,7 +53,7 @@ impl<E: Embedded> Global<E> {
     pub(in super::super) fn restore(&mut self, meter: &mut Meter<'_>) -> Result<Vec<Judged>, Halt> {
         let Some(logbook) = self.logbook.clone() else { return Ok(Vec::new()) };
         let wrong = |error: String| Halt::Stopped(Stopped::Store(error));
-        let rows = logbook.with(|ledger| ledger.read()).map_err(wrong)?;
+        let rows = logbook.with(|store| store.read()).map_err(wrong)?;
         let unreadable = || wrong("the store cannot be read".to_string());
         let read = |row: &Vec<u64>| Record::read(row).ok_or_else(unreadable);
         let records: Vec<Record> = rows.iter().map(read).collect::<Result<_, Halt>>()?;
@@ -94,36 +94,36 @@ impl<E: Embedded> Global<E> {
         Ok(judged)
     }
 
-    fn restore_event(&mut self, kept: KeptEvent, meter: &mut Meter<'_>) -> Result<(), Halt> {
-        let KeptEvent { component, what, before, rest, received, bare } = kept;
+    fn restore_event(&mut self, kept: LoggedEvent, meter: &mut Meter<'_>) -> Result<(), Halt> {
+        let LoggedEvent { component, what, before, pause, received, bare } = kept;
         let known = |event: EventId| (event as usize) < self.events.count();
-        let causes = before.iter().copied().chain(rest).chain(received.iter().map(|(event, _)| *event));
+        let causes = before.iter().copied().chain(pause).chain(received.iter().map(|(event, _)| *event));
         let is_label = |label: LabelId| (label as usize) < self.locals.labels_from(0).len();
         if component >= self.components()
             || !causes.into_iter().all(known)
             || bare.is_some_and(|bare| bare as usize > self.events.count())
-            || matches!(what, KeptWhat::Interface(label) if !is_label(label))
+            || matches!(what, LoggedWhat::Interface(label) if !is_label(label))
         {
             return Err(Halt::Stopped(Stopped::Store("the store cannot be read".to_string())));
         }
         let what = match what {
-            KeptWhat::Interface(label) => What::Interface(label),
-            KeptWhat::Rest(place) => {
-                let Some((node, place)) = self.locals.found_again(&place, meter)? else {
+            LoggedWhat::Interface(label) => What::Interface(label),
+            LoggedWhat::Pause(point) => {
+                let Some((node, point)) = self.locals.found_again(&point, meter)? else {
                     let error =
                         "the store tells of a run that does not happen: the protocol has changed since";
                     return Err(Halt::Stopped(Stopped::Store(error.to_string())));
                 };
-                What::Rest(node, place)
+                What::Pause(node, point)
             }
         };
-        self.events.restore(Event { component, what, before, rest, received }, bare);
+        self.events.restore(Event { component, what, before, pause, received }, bare);
         Ok(())
     }
 
     /// Everything that was learned is safe from now on.
     pub(in super::super) fn commit(&mut self) -> Result<(), Stopped> {
-        let commit = |logbook: &Logbook| logbook.with(|ledger| ledger.commit());
+        let commit = |logbook: &ProgressLog| logbook.with(|store| store.commit());
         self.logbook.as_ref().map_or(Ok(()), commit).map_err(Stopped::Store)
     }
 }

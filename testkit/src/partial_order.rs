@@ -4,125 +4,19 @@
 //! that sent it, counted along its sender, so a trace has no order but that of causes: runs that differ only in the
 //! order of independent steps are equal values, and have the same signature.
 //! Differs: a step consumes several messages and sends several, so an interface event is a step that receives from or
-//! sends to another component, not a single send or receive. The order of a component's interface events is told by
-//! clocks that only count what happens inside it: an order that comes about through others is theirs to keep.
+//! sends to another component, not a single send or receive. Clocks that only count what happens inside a component
+//! order its interface events: an order that comes about through other components is theirs to keep.
 //! Invariant: every message that a step consumes was sent by a step of the trace, to that process, and is consumed
 //! once; following causes never leads in a circle.
 //! Held by: testkit/tests/traces.rs (substitution, prefixes and signatures on runs of random protocols).
 
-use crate::base::{ProcessId, Value, fold};
-use crate::model::{Envelope, Model, Schedule, ScheduledStep, Sending, Taken};
-use crate::replay::ReplayError;
-use crate::world::StepKind;
+use std::hash::{DefaultHasher, Hash, Hasher};
 
-/// A part of a system.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub enum Part {
-    /// Some processes.
-    Processes(Vec<ProcessId>),
-    /// A system of parts.
-    System(Vec<Part>),
-}
-
-impl Part {
-    /// The same without systems of one part.
-    fn whole(&self) -> &Part {
-        match self {
-            Part::System(parts) if parts.len() == 1 => parts[0].whole(),
-            part => part,
-        }
-    }
-
-    /// Its processes.
-    pub fn processes(&self) -> Vec<ProcessId> {
-        match self {
-            Part::Processes(processes) => processes.clone(),
-            Part::System(parts) => parts.iter().flat_map(Part::processes).collect(),
-        }
-    }
-}
-
-/// Which processes make up which component.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Partition {
-    members: Vec<Vec<ProcessId>>,
-    of: Vec<usize>,
-    /// What those are made of that are systems themselves.
-    inner: Vec<Option<Partition>>,
-}
-
-impl Partition {
-    /// The component of a process that is in none: outside of the system that these make up.
-    pub const OUTSIDE: usize = usize::MAX;
-
-    /// Every process by itself.
-    pub fn processes(model: &Model) -> Self {
-        Partition::each(model.ids().count())
-    }
-
-    /// So many processes, every one by itself.
-    pub fn each(count: usize) -> Self {
-        Partition {
-            members: (0..count).map(|id| vec![ProcessId::new(id)]).collect(),
-            of: (0..count).collect(),
-            inner: vec![None; count],
-        }
-    }
-
-    /// These groups of processes; `None` unless every process is in exactly one of them.
-    pub fn groups(model: &Model, groups: &[Vec<ProcessId>]) -> Option<Self> {
-        let parts: Vec<Part> = groups.iter().cloned().map(Part::Processes).collect();
-        Partition::parts(model, &parts)
-    }
-
-    /// These parts, of which some may be systems of parts; `None` unless every process is in exactly one of them.
-    pub fn parts(model: &Model, parts: &[Part]) -> Option<Self> {
-        let components = Partition::within(model.processes().len(), parts)?;
-        components.of.iter().all(|component| *component != Partition::OUTSIDE).then_some(components)
-    }
-
-    /// Parts of a system of so many processes.
-    fn within(processes: usize, parts: &[Part]) -> Option<Self> {
-        let mut of = vec![Partition::OUTSIDE; processes];
-        let (mut members, mut inner) = (Vec::new(), Vec::new());
-        for (component, part) in parts.iter().enumerate() {
-            let mut group = part.processes();
-            group.sort_unstable();
-            for process in &group {
-                let place = of.get_mut(process.index())?;
-                if std::mem::replace(place, component) != Partition::OUTSIDE {
-                    return None;
-                }
-            }
-            members.push(group);
-            inner.push(match part.whole() {
-                Part::System(parts) => Some(Partition::within(processes, parts)?),
-                Part::Processes(_) => None,
-            });
-        }
-        Some(Partition { members, of, inner })
-    }
-
-    /// How many there are.
-    pub fn count(&self) -> usize {
-        self.members.len()
-    }
-
-    /// The processes of one.
-    pub fn members(&self, component: usize) -> &[ProcessId] {
-        &self.members[component]
-    }
-
-    /// The component of a process.
-    pub fn of(&self, process: ProcessId) -> usize {
-        self.of[process.index()]
-    }
-
-    /// What a component is made of, if it is a system itself.
-    pub fn inside(&self, component: usize) -> Option<&Partition> {
-        self.inner[component].as_ref()
-    }
-}
+use quorate::ProcessId;
+use quorate::engine::components::{LocalStep, Partition};
+use quorate::model::{Envelope, Model, Schedule, ScheduledStep, Sending, Taken, Value};
+use quorate::replay::ReplayError;
+use quorate::world::StepKind;
 
 /// A message, by where it was sent: the step of its sender, counted along that process, and its position in it.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
@@ -171,19 +65,6 @@ pub struct Trace {
     steps: Vec<Vec<Happening>>,
 }
 
-/// What a process does in a step, with the messages by what they say.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub struct LocalStep {
-    /// What kind of step.
-    pub kind: StepKind,
-    /// Which transition.
-    pub transition: usize,
-    /// How it chooses.
-    pub choices: Vec<usize>,
-    /// What it consumes.
-    pub consumed: Vec<Envelope>,
-}
-
 impl Trace {
     /// The trace of a schedule, whose steps are transitions and restarts.
     pub fn run(model: &Model, schedule: &Schedule) -> Result<Self, ReplayError> {
@@ -206,32 +87,6 @@ impl Trace {
             run.take(step.process, &local, &places).map_err(|reason| ReplayError { step: at, reason })?;
         }
         Ok(run.trace)
-    }
-
-    /// The trace in which each process takes these steps. Of equal messages the one that was sent first is consumed
-    /// first, which is as good as any: who sent it cannot tell, and who receives it neither. `None` if they do not fit
-    /// together.
-    pub fn weave(model: &Model, sequences: &[Vec<LocalStep>]) -> Option<Self> {
-        let mut run = Run::new(model);
-        let mut taken = vec![0; sequences.len()];
-        loop {
-            let mut moved = false;
-            for process in model.ids() {
-                while let Some(step) = sequences[process.index()].get(taken[process.index()]) {
-                    let Some(places) = run.places(process, &step.consumed) else { break };
-                    run.take(process, step, &places).ok()?;
-                    taken[process.index()] += 1;
-                    moved = true;
-                }
-            }
-            if !moved {
-                return taken
-                    .iter()
-                    .zip(sequences)
-                    .all(|(taken, all)| *taken == all.len())
-                    .then_some(run.trace);
-            }
-        }
     }
 
     /// The steps of a process, in order.
@@ -333,32 +188,11 @@ impl Trace {
     /// A hash of the trace, which depends on nothing but causes and contents.
     pub fn signature(&self) -> u128 {
         let half = |salt: u64| {
-            let mut hash = salt;
-            let mut absorb =
-                |word: u64| hash = fold(hash ^ word, 0x9e37_79b9_7f4a_7c15 ^ salt).rotate_left(23) ^ salt;
-            for steps in &self.steps {
-                absorb(steps.len() as u64);
-                for step in steps {
-                    absorb(step.kind as u64);
-                    absorb(step.transition as u64);
-                    absorb(step.choices.len() as u64);
-                    step.choices.iter().for_each(|choice| absorb(*choice as u64));
-                    absorb(step.consumed.len() as u64);
-                    for Instance { process, step, send } in &step.consumed {
-                        for word in [process.index(), *step, *send] {
-                            absorb(word as u64);
-                        }
-                    }
-                    absorb(step.sent.len() as u64);
-                    for Sending { to, body } in &step.sent {
-                        absorb(to.index() as u64);
-                        absorb(body.content_hash());
-                    }
-                }
-            }
-            fold(hash, 0xd6e8_feb8_6659_fd93)
+            let mut hasher = DefaultHasher::new();
+            (salt, &self.steps).hash(&mut hasher);
+            hasher.finish()
         };
-        u128::from(half(0xa076_1d64_78bd_642f)) << 64 | u128::from(half(0xe703_7ed1_a0b4_28db))
+        u128::from(half(0)) << 64 | u128::from(half(1))
     }
 
     /// Is a step of a process part of the interface of its component?
@@ -494,13 +328,13 @@ fn moved(from: &Trace, to: &Trace, components: &Partition, instance: Instance) -
 }
 
 /// What is sent to other components, in the order of receivers, and for each of them in the order of sending.
-pub(super) fn interface_sends(sent: &[Sending], inside: impl Fn(ProcessId) -> bool) -> Vec<Sending> {
+fn interface_sends(sent: &[Sending], inside: impl Fn(ProcessId) -> bool) -> Vec<Sending> {
     let mut outside: Vec<Sending> = sent.iter().filter(|sending| !inside(sending.to)).cloned().collect();
     outside.sort_by_key(|sending| sending.to);
     outside
 }
 
-pub(super) fn join(clock: &mut [usize], other: &[usize]) {
+fn join(clock: &mut [usize], other: &[usize]) {
     clock.iter_mut().zip(other).for_each(|(ours, theirs)| *ours = (*ours).max(*theirs));
 }
 
@@ -517,17 +351,6 @@ impl<'m> Run<'m> {
         let locals: Vec<Value> = model.processes().iter().map(|process| process.initial().clone()).collect();
         let nothing = vec![Vec::new(); locals.len()];
         Run { model, inboxes: vec![Vec::new(); locals.len()], trace: Trace { steps: nothing }, locals }
-    }
-
-    /// The first messages with these contents; `None` if they are not all there.
-    fn places(&self, process: ProcessId, wanted: &[Envelope]) -> Option<Vec<usize>> {
-        let inbox = &self.inboxes[process.index()];
-        let mut places: Vec<usize> = Vec::new();
-        for envelope in wanted {
-            let free = |place: &usize| !places.contains(place) && inbox[*place].1 == *envelope;
-            places.push((0..inbox.len()).find(free)?);
-        }
-        Some(places)
     }
 
     /// Takes a step that may panic: then it sends nothing and the process stays as it is.

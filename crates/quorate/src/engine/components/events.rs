@@ -4,7 +4,7 @@
 //! follows and the messages it receives, each named by the event that sent it. A skeleton is then just a set of events,
 //! and one is a prefix of another if it is a subset.
 //! Invariant: causes have smaller numbers than effects; equal events have one number.
-//! Held by: the tests below, testkit/tests/dir.rs.
+//! Restriction by: the tests below, testkit/tests/dir.rs.
 
 use std::collections::HashMap;
 
@@ -20,9 +20,9 @@ pub(super) type InterfaceMessage = (EventId, usize);
 pub(super) enum What {
     /// It receives or sends.
     Interface(LabelId),
-    /// The component rests at a place of a node, until something new is on offer. Nobody sees it: it is a device of
+    /// The component pauses at a point of a node, until something new is on offer. Nobody sees it: it is a device of
     /// the search (see `local.rs`).
-    Rest(NodeId, usize),
+    Pause(NodeId, usize),
 }
 
 /// An event with its causes.
@@ -32,8 +32,8 @@ pub(super) struct Event {
     pub(super) what: What,
     /// The last events before it of each process of its component, by causes inside the component.
     pub(super) before: Vec<EventId>,
-    /// The rest that it follows.
-    pub(super) rest: Option<EventId>,
+    /// The pause that it follows.
+    pub(super) pause: Option<EventId>,
     pub(super) received: Vec<InterfaceMessage>,
 }
 
@@ -41,7 +41,7 @@ impl Event {
     /// Its immediate causes.
     pub(super) fn causes(&self) -> impl Iterator<Item = EventId> {
         let senders = self.received.iter().map(|(sender, _)| *sender);
-        self.before.iter().copied().chain(self.rest).chain(senders)
+        self.before.iter().copied().chain(self.pause).chain(senders)
     }
 }
 
@@ -53,7 +53,7 @@ pub(super) type Skeleton = Vec<EventId>;
 pub(super) struct Events {
     list: Vec<Event>,
     numbers: HashMap<Event, EventId>,
-    /// Each event as it is without rests.
+    /// Each event as it is without pauses.
     bare: Vec<Option<EventId>>,
 }
 
@@ -67,34 +67,34 @@ impl Events {
         self.numbers.get(event).copied()
     }
 
-    /// The rests that came since the last thing that others saw of an event's component.
-    pub(super) fn rests_before(&self, event: &Event) -> Vec<EventId> {
-        let since = |rest: &EventId| self.get(*rest).before == event.before;
-        let first = event.rest.filter(since);
-        std::iter::successors(first, |rest| self.get(*rest).rest.filter(since)).collect()
+    /// The pauses that came since the last thing that others saw of an event's component.
+    pub(super) fn pauses_before(&self, event: &Event) -> Vec<EventId> {
+        let since = |pause: &EventId| self.get(*pause).before == event.before;
+        let first = event.pause.filter(since);
+        std::iter::successors(first, |pause| self.get(*pause).pause.filter(since)).collect()
     }
 
-    /// The number of an event. Without rests it is another, in which what was received before a rest is received by
+    /// The number of an event. Without pauses it is another, in which what was received before a pause is received by
     /// what comes after it: `bare` says what it is then.
     pub(super) fn number(&mut self, event: Event, bare: What) -> EventId {
         if let Some(known) = self.numbers.get(&event) {
             return *known;
         }
-        let without_rests = match event.what {
-            What::Rest(..) => None,
+        let without_pauses = match event.what {
+            What::Pause(..) => None,
             What::Interface(_) => {
-                let rests = self.rests_before(&event);
-                let earlier = rests.iter().flat_map(|rest| &self.get(*rest).received);
+                let pauses = self.pauses_before(&event);
+                let earlier = pauses.iter().flat_map(|pause| &self.get(*pause).received);
                 let of = |event: &EventId| self.bare[*event as usize];
                 let received = event.received.iter().chain(earlier);
                 let mut received: Vec<InterfaceMessage> =
                     received.filter_map(|(from, at)| Some((of(from)?, *at))).collect();
                 received.sort_unstable();
                 let before = event.before.iter().filter_map(of).collect();
-                Some(Event { component: event.component, what: bare, before, rest: None, received })
+                Some(Event { component: event.component, what: bare, before, pause: None, received })
             }
         };
-        let bare = without_rests.filter(|other| *other != event).map(|other| self.number(other, bare));
+        let bare = without_pauses.filter(|other| *other != event).map(|other| self.number(other, bare));
         let fresh = EventId::try_from(self.list.len()).expect("fewer events than memory");
         let itself = matches!(event.what, What::Interface(_)).then_some(fresh);
         self.bare.push(bare.or(itself));
@@ -103,7 +103,7 @@ impl Events {
         fresh
     }
 
-    /// The events from this one on, each with what it is without rests.
+    /// The events from this one on, each with what it is without pauses.
     pub(super) fn from(&self, from: usize) -> impl Iterator<Item = (&Event, Option<EventId>)> {
         self.list[from..].iter().zip(self.bare[from..].iter().copied())
     }
@@ -112,7 +112,7 @@ impl Events {
         self.list.len()
     }
 
-    /// Adds an event that was known before, with what it is without rests.
+    /// Adds an event that was known before, with what it is without pauses.
     pub(super) fn restore(&mut self, event: Event, bare: Option<EventId>) {
         let fresh = EventId::try_from(self.list.len()).expect("fewer events than memory");
         self.bare.push(bare);
@@ -120,7 +120,7 @@ impl Events {
         self.numbers.insert(event, fresh);
     }
 
-    /// A skeleton without its rests.
+    /// A skeleton without its pauses.
     pub(super) fn bare(&self, skeleton: &[EventId]) -> Skeleton {
         let mut bare: Skeleton = skeleton.iter().filter_map(|event| self.bare[*event as usize]).collect();
         bare.sort_unstable();
@@ -203,12 +203,12 @@ mod tests {
             component,
             what: What::Interface(label),
             before: before.into_iter().collect(),
-            rest: None,
+            pause: None,
             received: from.into_iter().map(|from| (from, 0)).collect(),
         }
     }
 
-    /// An event that is called the same without rests.
+    /// An event that is called the same without pauses.
     fn note(events: &mut Events, event: Event) -> EventId {
         let what = event.what;
         events.number(event, what)
@@ -233,16 +233,16 @@ mod tests {
     }
 
     #[test]
-    fn rests_can_be_taken_out() {
+    fn pauses_can_be_taken_out() {
         let mut events = Events::default();
         let a = note(&mut events, event(0, 0, None, None));
-        let rest = Event { what: What::Rest(7, 0), ..event(1, 0, None, None) };
-        let rest = note(&mut events, rest);
-        let b = note(&mut events, Event { rest: Some(rest), ..event(1, 1, None, Some(a)) });
+        let pause = Event { what: What::Pause(7, 0), ..event(1, 0, None, None) };
+        let pause = note(&mut events, pause);
+        let b = note(&mut events, Event { pause: Some(pause), ..event(1, 1, None, Some(a)) });
         let c = note(&mut events, event(0, 2, Some(a), Some(b)));
         let plain = note(&mut events, event(1, 1, None, Some(a)));
         let after = note(&mut events, event(0, 2, Some(a), Some(plain)));
-        assert_eq!(events.bare(&[a, rest, b, c]), vec![a, plain, after]);
+        assert_eq!(events.bare(&[a, pause, b, c]), vec![a, plain, after]);
         assert!(b > plain && c > after, "causes come first");
     }
 

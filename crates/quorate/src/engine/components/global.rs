@@ -6,15 +6,15 @@
 //! run to completion in any order, unless a known one begins like it.
 //! Differs: what a component can do at a local skeleton is found in one go, for all that is on offer there, so new
 //! branches never have to be matched with old skeletons; the index over (component, local skeleton) is the table of
-//! nodes. No run is kept: every place of a node has the steps that lead to it, and steps of different components fit
+//! nodes. No run is kept: every point of a node has the steps that lead to it, and steps of different components fit
 //! together because their skeletons do.
-//! Known: finds the skeleton of every maximal run. Take one that is not found, with its rests, and a known one that has
+//! Known: finds the skeleton of every maximal run. Take one that is not found, with its pauses, and a known one that has
 //! as much in common with it as any. The first event that is missing is possible in the known one, cut back to where
 //! its component differs; the skeleton that comes of this has more in common. If no event is missing, the known one
-//! goes on where all components of the other could stay, which a rest would have shown.
+//! goes on where all components of the other could stay, which a pause would have shown.
 //! Invariant: every skeleton happens in a run; the known ones are complete, that is, no component can do anything more
 //! that others see.
-//! Held by: testkit/tests/dir.rs (as many runs as an enumerator of runs finds), quorate-zoo/tests/dir.rs.
+//! Restriction by: testkit/tests/dir.rs (as many runs as an enumerator of runs finds), quorate-zoo/tests/dir.rs.
 
 mod kept;
 
@@ -23,30 +23,30 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use super::Halt;
-use super::checker::{Embedded, MessageId};
+use super::checker::{ComponentChecker, MessageId};
 use super::events::{Event, EventId, Events, InterfaceMessage, Skeleton, What, for_each_closed_set};
-use super::journal::{Judged, Logbook, Record};
+use super::journal::{Judged, ProgressLog, Record};
 use super::local::{Locals, NodeId, Panic, Table, Wanted};
 use super::meter::{Done, Meter};
 use super::nested::{Frame, Outside};
+use super::partition::Partition;
 use super::runs::Label;
-use super::trace::Partition;
 use crate::base::ProcessId;
 use crate::engine::Search;
 use crate::kernel::Mutant;
 
 /// Where a component is in a skeleton.
-pub(super) struct Standing {
+pub(super) struct Position {
     pub(super) node: NodeId,
     /// The interface events of each of its processes.
     events: Vec<Vec<EventId>>,
-    /// Its latest rest.
-    rest: Option<EventId>,
+    /// Its latest pause.
+    pause: Option<EventId>,
 }
 
 /// What a component can receive in a skeleton.
 #[derive(Default)]
-pub(super) struct OnOffer {
+pub(super) struct Receivable {
     /// The messages, by what they say, in the form in which messages are kept.
     pub(super) contents: Vec<MessageId>,
     pub(super) messages: Vec<(MessageId, InterfaceMessage)>,
@@ -55,8 +55,8 @@ pub(super) struct OnOffer {
 
 /// Where a component is in a skeleton, what is on offer to it, and what it can do.
 pub(super) struct Situation {
-    pub(super) standing: Standing,
-    offer: OnOffer,
+    pub(super) position: Position,
+    offer: Receivable,
     pub(super) table: Arc<Table>,
     /// Has all happened that is to be seen outside?
     has_all: bool,
@@ -70,7 +70,7 @@ pub(super) struct Panicking {
 }
 
 /// The skeletons of a system.
-pub(super) struct Global<E: Embedded> {
+pub(super) struct Global<E: ComponentChecker> {
     pub(super) locals: Locals<E>,
     pub(super) events: Events,
     in_order: bool,
@@ -85,15 +85,15 @@ pub(super) struct Global<E: Embedded> {
     pub(super) frame: Option<Frame>,
     pub(super) members: Vec<ProcessId>,
     pub(super) outside: HashMap<EventId, Outside>,
-    logbook: Option<Logbook>,
+    logbook: Option<ProgressLog>,
     /// How many labels and events are kept.
     kept: (usize, usize),
     kept_at: Instant,
 }
 
-impl<E: Embedded> Global<E> {
+impl<E: ComponentChecker> Global<E> {
     /// A system whose messages of one sender to one receiver stay in order, or do not.
-    pub(super) fn new(checker: E, in_order: bool, search: &Search, logbook: Option<Logbook>) -> Self {
+    pub(super) fn new(checker: E, in_order: bool, search: &Search, log: Option<ProgressLog>) -> Self {
         let mutant = search.tuning.mutant;
         Global {
             locals: Locals::new(checker, in_order, search),
@@ -107,7 +107,7 @@ impl<E: Embedded> Global<E> {
             frame: None,
             members: Vec::new(),
             outside: HashMap::new(),
-            logbook,
+            logbook: log,
             kept: (0, 0),
             kept_at: Instant::now(),
         }
@@ -118,7 +118,7 @@ impl<E: Embedded> Global<E> {
     }
 
     /// Forgets what was found, to find what there is if the components are held to something.
-    pub(super) fn hold_to(&mut self, frame: Frame) {
+    pub(super) fn restrict(&mut self, frame: Frame) {
         self.frame = Some(frame);
         self.found.clear();
         self.containing.clear();
@@ -131,7 +131,7 @@ impl<E: Embedded> Global<E> {
         self.frame.take()
     }
 
-    /// The skeletons, with rests.
+    /// The skeletons, with pauses.
     pub(super) fn found(&self) -> &[Skeleton] {
         &self.found
     }
@@ -140,7 +140,7 @@ impl<E: Embedded> Global<E> {
         self.locals.checker.components().count()
     }
 
-    /// How many skeletons there are, rests apart.
+    /// How many skeletons there are, pauses apart.
     pub(super) fn skeletons(&self) -> usize {
         self.bare.len()
     }
@@ -150,7 +150,7 @@ impl<E: Embedded> Global<E> {
         self.bare.iter().map(Vec::len).max().unwrap_or(0)
     }
 
-    /// Finds all skeletons, and tells each, once and without its rests, as soon as it is found.
+    /// Finds all skeletons, and tells each, once and without its pauses, as soon as it is found.
     pub(super) fn explore(
         &mut self,
         meter: &mut Meter<'_>,
@@ -184,17 +184,17 @@ impl<E: Embedded> Global<E> {
     /// Makes the tables that show what can happen instead of what a skeleton says, and what can be seen in its course. A
     /// panic in any of them comes first: where nothing but a panic can follow, there is nothing to be seen.
     fn prepare_branches(&mut self, skeleton: &Skeleton, meter: &mut Meter<'_>) -> Result<(), Halt> {
-        let mut places = Vec::new();
+        let mut cases = Vec::new();
         for component in 0..self.components() {
             if self.locals.is_enumerated(component) {
                 let own = self.events.of(skeleton, component);
                 let prefixes = self.prefixes(&own).into_iter();
                 let prefix = |kept: Vec<EventId>| self.events.max_prefix(skeleton, component, &kept);
-                places.extend(prefixes.map(|kept| (prefix(kept), component)));
+                cases.extend(prefixes.map(|kept| (prefix(kept), component)));
             }
         }
-        self.prepare(&places, meter)?;
-        for (prefix, component) in &places {
+        self.prepare(&cases, meter)?;
+        for (prefix, component) in &cases {
             self.situation(prefix, *component, meter)?;
         }
         Ok(())
@@ -202,10 +202,10 @@ impl<E: Embedded> Global<E> {
 
     /// The prefixes of what a component does.
     fn prefixes(&self, own: &[EventId]) -> Vec<Vec<EventId>> {
-        let place = |event: EventId| own.binary_search(&event).ok();
+        let position = |event: EventId| own.binary_search(&event).ok();
         let needs = |event: &EventId| {
             let event = self.events.get(*event);
-            event.before.iter().copied().chain(event.rest).filter_map(place).collect()
+            event.before.iter().copied().chain(event.pause).filter_map(position).collect()
         };
         let needs: Vec<Vec<usize>> = own.iter().map(needs).collect();
         let mut prefixes = Vec::new();
@@ -216,7 +216,7 @@ impl<E: Embedded> Global<E> {
         let Ok(()) = for_each_closed_set(&needs, &mut note);
         if self.frame.is_some() {
             let mut begun = self.beginning();
-            begun.retain(|event| place(*event).is_some());
+            begun.retain(|event| position(*event).is_some());
             prefixes.retain(|prefix: &Vec<EventId>| begun.iter().all(|event| prefix.contains(event)));
         }
         if self.mutant == Some(Mutant::NoPrefixes) {
@@ -236,14 +236,14 @@ impl<E: Embedded> Global<E> {
         self.prepare_branches(&complete, meter)?;
         let bare = self.events.bare(&complete);
         if self.frame.is_some() {
-            // Inside of a component it stands for runs of that, as a place does.
-            meter.add(Done { places: 1, ..Done::default() })?;
+            // Inside of a component it stands for runs of that, as a point does.
+            meter.add(Done { points: 1, ..Done::default() })?;
         }
         let judged = if self.note(complete.clone(), meter) { Some(told(self, &bare, meter)?) } else { None };
         self.keep(&[Record::Found(complete, judged)])
     }
 
-    /// Notes a complete skeleton. `false` if it is known without its rests.
+    /// Notes a complete skeleton. `false` if it is known without its pauses.
     fn note(&mut self, complete: Skeleton, meter: &mut Meter<'_>) -> bool {
         let at = self.found.len();
         for event in &complete {
@@ -262,9 +262,9 @@ impl<E: Embedded> Global<E> {
             (0..self.components()).partition(|component| self.locals.is_enumerated(*component));
         loop {
             let before = skeleton.len();
-            let places: Vec<(Skeleton, usize)> =
+            let cases: Vec<(Skeleton, usize)> =
                 together.iter().map(|component| (skeleton.clone(), *component)).collect();
-            self.prepare(&places, meter)?;
+            self.prepare(&cases, meter)?;
             // What one component does next takes nothing from another.
             let mut next = Vec::new();
             for component in &together {
@@ -315,7 +315,7 @@ impl<E: Embedded> Global<E> {
             next.retain(|event| self.sent(*event) != follows);
         }
         if self.mutant != Some(Mutant::NoRests) {
-            next.extend(self.next_rests(component, &situation, &next, meter)?);
+            next.extend(self.next_pauses(component, &situation, &next, meter)?);
         }
         next.retain(|event| skeleton.binary_search(event).is_err());
         let branch = |event| {
@@ -333,15 +333,15 @@ impl<E: Embedded> Global<E> {
     }
 
     /// Where a component is in a skeleton.
-    pub(super) fn standing(
+    pub(super) fn position(
         &mut self,
         skeleton: &[EventId],
         component: usize,
         meter: &mut Meter<'_>,
-    ) -> Result<Standing, Halt> {
+    ) -> Result<Position, Halt> {
         loop {
-            match self.standing_if_known(skeleton, component) {
-                Ok(standing) => return Ok(standing),
+            match self.position_if_known(skeleton, component) {
+                Ok(position) => return Ok(position),
                 Err(wanted) => {
                     assert!(!self.locals.knows(&wanted), "a bug in quorate: an event cannot happen that did");
                     self.locals.table(wanted.node, &wanted.offers, meter)?;
@@ -352,10 +352,10 @@ impl<E: Embedded> Global<E> {
 
     /// Makes the tables of some components, each in a skeleton, together. What they are asked for may show which others
     /// are needed.
-    fn prepare(&mut self, places: &[(Skeleton, usize)], meter: &mut Meter<'_>) -> Result<(), Halt> {
+    fn prepare(&mut self, cases: &[(Skeleton, usize)], meter: &mut Meter<'_>) -> Result<(), Halt> {
         loop {
             let wanted: Vec<Wanted> =
-                places.iter().filter_map(|(skeleton, component)| self.wanted(skeleton, *component)).collect();
+                cases.iter().filter_map(|(skeleton, component)| self.wanted(skeleton, *component)).collect();
             if wanted.is_empty() {
                 return Ok(());
             }
@@ -367,42 +367,42 @@ impl<E: Embedded> Global<E> {
 
     /// The table that is needed next to know what a component can do in a skeleton, if it is not known.
     fn wanted(&mut self, skeleton: &[EventId], component: usize) -> Option<Wanted> {
-        let node = match self.standing_if_known(skeleton, component) {
-            Ok(standing) => standing.node,
+        let node = match self.position_if_known(skeleton, component) {
+            Ok(position) => position.node,
             Err(wanted) => return Some(wanted),
         };
-        let wanted = Wanted { node, offers: self.on_offer(skeleton, component).contents };
+        let wanted = Wanted { node, offers: self.receivable(skeleton, component).contents };
         (!self.locals.knows(&wanted)).then_some(wanted)
     }
 
     /// Where a component is in a skeleton, or the table that would show it.
-    fn standing_if_known(&mut self, skeleton: &[EventId], component: usize) -> Result<Standing, Wanted> {
+    fn position_if_known(&mut self, skeleton: &[EventId], component: usize) -> Result<Position, Wanted> {
         let members = self.locals.checker.components().members(component).len();
-        let mut standing =
-            Standing { node: Locals::<E>::root(component), events: vec![Vec::new(); members], rest: None };
+        let mut position =
+            Position { node: Locals::<E>::root(component), events: vec![Vec::new(); members], pause: None };
         for event in self.events.of(skeleton, component) {
-            standing.node = match self.events.get(event).what {
+            position.node = match self.events.get(event).what {
                 What::Interface(label) => {
-                    standing.events[self.locals.label(label).member].push(event);
-                    self.locals.child(standing.node, label)?
+                    position.events[self.locals.label(label).member].push(event);
+                    self.locals.child(position.node, label)?
                 }
-                What::Rest(node, place) => {
-                    standing.rest = Some(event);
-                    self.locals.rest(node, place)
+                What::Pause(node, point) => {
+                    position.pause = Some(event);
+                    self.locals.pause(node, point)
                 }
             };
         }
-        Ok(standing)
+        Ok(position)
     }
 
     /// What a component can receive: what was sent to it and is not received yet.
-    pub(super) fn on_offer(&self, skeleton: &[EventId], component: usize) -> OnOffer {
+    pub(super) fn receivable(&self, skeleton: &[EventId], component: usize) -> Receivable {
         let checker = &self.locals.checker;
         let inside = |process| checker.components().of(process) == component;
         let events = skeleton.iter().map(|event| self.events.get(*event));
         let own = events.filter(|event| event.component == component);
         let received: Vec<InterfaceMessage> = own.flat_map(|event| event.received.iter().copied()).collect();
-        let mut offer = OnOffer { in_order: self.in_order, ..OnOffer::default() };
+        let mut offer = Receivable { in_order: self.in_order, ..Receivable::default() };
         for &event in skeleton {
             let What::Interface(label) = self.events.get(event).what else { continue };
             for (at, &message) in self.locals.label(label).sent.iter().enumerate() {
@@ -433,7 +433,7 @@ impl<E: Embedded> Global<E> {
         node: NodeId,
     ) -> Vec<MessageId> {
         let known = self.locals.is_enumerated(component).then(|| self.locals.sound_table(node)).flatten();
-        known.unwrap_or_else(|| self.on_offer(skeleton, component).contents)
+        known.unwrap_or_else(|| self.receivable(skeleton, component).contents)
     }
 
     /// Where a component is in a skeleton and what it can do there; a panic that can come next ends the search.
@@ -443,9 +443,9 @@ impl<E: Embedded> Global<E> {
         component: usize,
         meter: &mut Meter<'_>,
     ) -> Result<Situation, Halt> {
-        let standing = self.standing(skeleton, component, meter)?;
-        let offer = self.on_offer(skeleton, component);
-        let table = self.locals.table(standing.node, &offer.contents, meter)?;
+        let position = self.position(skeleton, component, meter)?;
+        let offer = self.receivable(skeleton, component);
+        let table = self.locals.table(position.node, &offer.contents, meter)?;
         if let Some(panic) = table.panics.first().cloned()
             && !self.note_panic(skeleton, component, &panic)
         {
@@ -453,29 +453,29 @@ impl<E: Embedded> Global<E> {
             return Err(Halt::Panicking(Box::new(Panicking { skeleton, component, panic })));
         }
         let has_all = self.has_all(skeleton);
-        Ok(Situation { standing, offer, table, has_all })
+        Ok(Situation { position, offer, table, has_all })
     }
 
     /// The interface events of a component that may come next.
     fn next_events(&mut self, component: usize, situation: &Situation) -> Vec<EventId> {
         let possible = self.possible_events(component, situation);
-        self.held(possible, situation.has_all)
+        self.allowed(possible, situation.has_all)
     }
 
     /// The interface events of a component that it can do next, whatever it is held to.
     pub(super) fn possible_events(&mut self, component: usize, situation: &Situation) -> Vec<EventId> {
-        let Situation { standing, offer, table, .. } = situation;
+        let Situation { position, offer, table, .. } = situation;
         let mut next = Vec::new();
         for &branch in &table.branches {
             let Label { member, clock, received, .. } = self.locals.label(branch).clone();
             let last = |(process, known): (usize, &usize)| {
                 let before = if process == member { known.checked_sub(2) } else { known.checked_sub(1) };
-                before.map(|at| standing.events[process][at])
+                before.map(|at| position.events[process][at])
             };
             let before: Vec<EventId> = clock.iter().enumerate().filter_map(last).collect();
             for received in offer.ways_to_receive(&received, |message| self.locals.checker.ends_of(message)) {
-                let (before, rest) = (before.clone(), standing.rest);
-                let event = Event { component, what: What::Interface(branch), before, rest, received };
+                let (before, pause) = (before.clone(), position.pause);
+                let event = Event { component, what: What::Interface(branch), before, pause, received };
                 next.push(self.number_event(event));
             }
         }
@@ -489,9 +489,9 @@ impl<E: Embedded> Global<E> {
             return known;
         }
         let mut bare = self.locals.label(label).clone();
-        for rest in self.events.rests_before(&event) {
-            if let What::Rest(node, place) = self.events.get(rest).what {
-                let taken = &self.locals.place(node, place).taken;
+        for pause in self.events.pauses_before(&event) {
+            if let What::Pause(node, point) = self.events.get(pause).what {
+                let taken = &self.locals.point(node, point).taken;
                 if !taken.is_empty() {
                     bare.received = self.locals.joined(taken, &bare.received);
                 }
@@ -501,42 +501,42 @@ impl<E: Embedded> Global<E> {
         self.events.number(event, What::Interface(bare))
     }
 
-    /// The rests of a component that can come next, if these events can.
-    fn next_rests(
+    /// The pauses of a component that can come next, if these events can.
+    fn next_pauses(
         &mut self,
         component: usize,
         situation: &Situation,
         events: &[EventId],
         meter: &mut Meter<'_>,
     ) -> Result<Vec<EventId>, Halt> {
-        let Situation { standing, offer, table, .. } = situation;
+        let Situation { position, offer, table, .. } = situation;
         let is_held = self.frame.is_some() && self.mutant != Some(Mutant::NoHeldRests);
-        let rests = if is_held { self.held_rests(table, events) } else { table.rests.clone() };
+        let pauses = if is_held { self.allowed_pauses(table, events) } else { table.pauses.clone() };
         let mut apart = Vec::new();
-        for place in rests {
-            apart.extend(self.locals.apart(standing.node, place, meter)?);
+        for point in pauses {
+            apart.extend(self.locals.apart(position.node, point, meter)?);
         }
         let mut next = Vec::new();
-        for place in apart {
-            let taken = &self.locals.place(standing.node, place).taken;
+        for point in apart {
+            let taken = &self.locals.point(position.node, point).taken;
             for received in offer.ways_to_receive(taken, |message| self.locals.checker.ends_of(message)) {
-                next.push(self.rest_event(component, standing, place, received));
+                next.push(self.pause_event(component, position, point, received));
             }
         }
         Ok(next)
     }
 
-    /// The event that a component rests at a place of its node.
-    pub(super) fn rest_event(
+    /// The event that a component pauses at a point of its node.
+    pub(super) fn pause_event(
         &mut self,
         component: usize,
-        standing: &Standing,
-        place: usize,
+        position: &Position,
+        point: usize,
         received: Vec<InterfaceMessage>,
     ) -> EventId {
-        let what = What::Rest(standing.node, place);
-        let before = standing.events.iter().filter_map(|events| events.last().copied()).collect();
-        self.number_event(Event { component, what, before, rest: standing.rest, received })
+        let what = What::Pause(position.node, point);
+        let before = position.events.iter().filter_map(|events| events.last().copied()).collect();
+        self.number_event(Event { component, what, before, pause: position.pause, received })
     }
 
     /// In how many ways messages with these contents can be taken from what is on offer.
@@ -563,13 +563,13 @@ impl<E: Embedded> Global<E> {
             return !self.found.is_empty();
         };
         fewest.iter().any(|known| {
-            let mut rest = self.found[*known].iter();
-            skeleton.iter().all(|event| rest.any(|other| other == event))
+            let mut remaining = self.found[*known].iter();
+            skeleton.iter().all(|event| remaining.any(|other| other == event))
         })
     }
 }
 
-impl OnOffer {
+impl Receivable {
     /// Every choice of messages that say this; in order, there is one.
     fn ways_to_receive<T: PartialEq>(
         &self,
@@ -604,7 +604,7 @@ impl OnOffer {
 }
 
 fn insert(skeleton: &mut Skeleton, event: EventId) {
-    if let Err(place) = skeleton.binary_search(&event) {
-        skeleton.insert(place, event);
+    if let Err(position) = skeleton.binary_search(&event) {
+        skeleton.insert(position, event);
     }
 }

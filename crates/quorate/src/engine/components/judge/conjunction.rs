@@ -5,12 +5,12 @@
 //! the predicate, and together they are too many. For one conjunction a *cut* says how much the processes of these
 //! components have done; the others go as far as they can.
 //!
-//! Known: a place of a component is there in a cut if what it has taken is on offer there. Equal messages come from one
+//! Known: a point of a component is there in a cut if what it has taken is on offer there. Equal messages come from one
 //! process, whose events follow each other, so it is enough that the first of them were sent: of the cuts in which the
-//! component has done what it has done, those with the place are those that contain its *least* one. Take a cut, a
-//! component that has no place there with enough members, and a larger cut that satisfies the conjunction. If the
+//! component has done what it has done, those with the point are those that contain its *least* one. Take a cut, a
+//! component that has no point there with enough members, and a larger cut that satisfies the conjunction. If the
 //! component does more in it, it contains the next event of a member, with all causes. If not, the component is at a
-//! place with enough members, and it contains the least cut of that. So whatever satisfies the conjunction contains one
+//! point with enough members, and it contains the least cut of that. So whatever satisfies the conjunction contains one
 //! of these alternatives, all of which are larger; and the search for it, from the cut at which nothing has happened
 //! on, misses nothing.
 //! Of alternatives that contain each other the least is enough. If there is never more than one, a search takes as many
@@ -21,18 +21,18 @@
 //! Differs: the paper has one run, in which everything that was received is known. Here it stands for many, and what a
 //! component takes between what others see of it is its own affair. Which component has to go on is not settled by
 //! comparing two by two: the one with the fewest alternatives goes on.
-//! Held by: testkit/tests/conjunctions.rs (verdicts of the naive checker, counts, a mutant).
+//! Restriction by: testkit/tests/conjunctions.rs (verdicts of the naive checker, counts, a mutant).
 
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 use super::{Judge, causes_among, table_in};
-use crate::engine::dir::checker::{Embedded, MessageId};
-use crate::engine::dir::events::{EventId, Skeleton, What, for_each_closed_set};
-use crate::engine::dir::global::Global;
-use crate::engine::dir::local::NodeId;
-use crate::engine::dir::meter::Meter;
-use crate::engine::dir::{Broken, Cut, Halt};
+use crate::engine::components::checker::{ComponentChecker, MessageId};
+use crate::engine::components::events::{EventId, Skeleton, What, for_each_closed_set};
+use crate::engine::components::global::Global;
+use crate::engine::components::local::NodeId;
+use crate::engine::components::meter::Meter;
+use crate::engine::components::{Broken, Cut, Halt};
 use crate::kernel::Mutant;
 use crate::property::Property;
 
@@ -77,7 +77,7 @@ struct Course {
 
 impl Judge<'_> {
     /// Looks for a cut of a skeleton in which more processes than the limit of a property satisfy its predicate.
-    pub(super) fn look_for_more_than<E: Embedded>(
+    pub(super) fn look_for_more_than<E: ComponentChecker>(
         &mut self,
         limit: usize,
         global: &mut Global<E>,
@@ -104,7 +104,7 @@ impl Judge<'_> {
 
     /// Finds what can be seen of the components that a property looks at: of each, whatever it has done, if everything is
     /// on offer to it that can be. A state that cannot be observed breaks the property by itself.
-    fn course<E: Embedded>(
+    fn course<E: ComponentChecker>(
         &mut self,
         enough: usize,
         global: &mut Global<E>,
@@ -123,7 +123,7 @@ impl Judge<'_> {
                 cuts += 1;
                 let kept: Vec<EventId> = chosen.iter().map(|at| own[*at]).collect();
                 let prefix = global.events.max_prefix(skeleton, component, &kept);
-                let offer = global.on_offer(&prefix, component);
+                let offer = global.receivable(&prefix, component);
                 let sights =
                     self.sights_in(enough, global, &prefix, component, (at, &offer.contents), meter)?;
                 let candidate = |sight: &Sight| {
@@ -154,7 +154,7 @@ impl Judge<'_> {
 
     /// What can be seen of a component in a skeleton, with these messages on offer; nothing that needs more than
     /// something else and shows less.
-    fn sights_in<E: Embedded>(
+    fn sights_in<E: ComponentChecker>(
         &mut self,
         enough: usize,
         global: &mut Global<E>,
@@ -163,19 +163,19 @@ impl Judge<'_> {
         (at, offers): (usize, &[MessageId]),
         meter: &mut Meter<'_>,
     ) -> Result<Arc<Vec<Sight>>, Halt> {
-        let node = global.standing(skeleton, component, meter)?.node;
+        let node = global.position(skeleton, component, meter)?.node;
         let occasion = (at, node, offers.to_vec());
         if let Some(known) = self.sights.get(&occasion) {
             return Ok(Arc::clone(known));
         }
         let table = table_in(global, skeleton, component, (node, offers), meter)?;
         let property = &self.properties[at];
-        let sight = |place: &usize| {
-            let taken = global.locals.place(node, *place).taken.clone();
-            Sight { satisfied: satisfied(global, property, enough, node, *place), taken }
+        let sight = |point: &usize| {
+            let taken = global.locals.point(node, *point).taken.clone();
+            Sight { satisfied: satisfied(global, property, enough, node, *point), taken }
         };
         let mut all: Vec<Sight> =
-            table.places.iter().map(sight).filter(|sight| sight.satisfied > 0).collect();
+            table.points.iter().map(sight).filter(|sight| sight.satisfied > 0).collect();
         all.sort_by_key(|sight| (sight.taken.len(), std::cmp::Reverse(sight.satisfied)));
         let mut sights: Vec<Sight> = Vec::new();
         for sight in all {
@@ -219,7 +219,7 @@ impl Judge<'_> {
     }
 
     /// Goes through all cuts and counts at each how many processes can satisfy the predicate.
-    fn count_everywhere<E: Embedded>(
+    fn count_everywhere<E: ComponentChecker>(
         &mut self,
         enough: usize,
         course: &Course,
@@ -253,7 +253,7 @@ impl Judge<'_> {
 
     /// Tells of a cut in which a conjunction is satisfied.
     #[expect(clippy::too_many_arguments, reason = "what was found, and where")]
-    fn broken<E: Embedded>(
+    fn broken<E: ComponentChecker>(
         &self,
         course: &Course,
         conjunction: &Conjunction,
@@ -269,26 +269,26 @@ impl Judge<'_> {
             looks[*process] && clock[*process] > cut[*process]
         };
         let cut = global.events.without(skeleton, left_out);
-        let mut places = Vec::new();
+        let mut points = Vec::new();
         for component in 0..global.components() {
-            let node = global.standing(&cut, component, meter)?.node;
-            let offers = global.on_offer(&cut, component).contents;
+            let node = global.position(&cut, component, meter)?.node;
+            let offers = global.receivable(&cut, component).contents;
             let table = table_in(global, &cut, component, (node, &offers), meter)?;
             let wanted = conjunction.iter().find(|(other, _)| *other == component);
             let wanted = wanted.map_or(0, |(_, wanted)| *wanted);
             let property = &self.properties[at];
             let is_there =
-                |place: &&usize| satisfied(global, property, wanted.max(1), node, **place) >= wanted;
-            let place = table.places.iter().find(is_there);
-            places.push(*place.expect("a bug in quorate: a component is not where its messages lead"));
+                |point: &&usize| satisfied(global, property, wanted.max(1), node, **point) >= wanted;
+            let point = table.points.iter().find(is_there);
+            points.push(*point.expect("a bug in quorate: a component is not where its messages lead"));
         }
-        Ok(Halt::Broken(Box::new(Broken { property: at, cut: Cut { skeleton: cut, places } })))
+        Ok(Halt::Broken(Box::new(Broken { property: at, cut: Cut { skeleton: cut, points } })))
     }
 }
 
 impl Course {
     /// What happens in a skeleton; nothing is seen of anybody yet.
-    fn of<E: Embedded>(global: &Global<E>, skeleton: &Skeleton) -> Self {
+    fn of<E: ComponentChecker>(global: &Global<E>, skeleton: &Skeleton) -> Self {
         let components = global.locals.checker.components();
         let of_component = |component| components.members(component).iter().map(|process| process.index());
         let members: Vec<Vec<usize>> =
@@ -298,7 +298,7 @@ impl Course {
         for &number in skeleton {
             let event = global.events.get(number);
             let What::Interface(label) = event.what else {
-                panic!("a bug in quorate: skeletons are looked at without rests")
+                panic!("a bug in quorate: skeletons are looked at without pauses")
             };
             let process = members[event.component][global.locals.label(label).member];
             let mut clock = vec![0; events.len()];
@@ -360,16 +360,16 @@ impl Course {
     }
 }
 
-/// How many members of a component satisfy the predicate of a property at a place; enough by themselves if one of
+/// How many members of a component satisfy the predicate of a property at a point; enough by themselves if one of
 /// them cannot be observed.
-fn satisfied<E: Embedded>(
+fn satisfied<E: ComponentChecker>(
     global: &Global<E>,
     property: &Property,
     enough: usize,
     node: NodeId,
-    place: usize,
+    point: usize,
 ) -> usize {
-    let observed = global.locals.place(node, place).observed.iter();
+    let observed = global.locals.point(node, point).observed.iter();
     let values = observed.filter_map(|number| property.observe(global.locals.checker.observed(*number)));
     let counts = values.map(|value| value.get::<bool>().map_or(enough, |satisfied| usize::from(*satisfied)));
     counts.sum::<usize>().min(enough)
@@ -399,14 +399,14 @@ fn for_each_conjunction(
     if left == 0 {
         return each(chosen);
     }
-    let [(component, most), rest @ ..] = most else { return Ok(()) };
-    if rest.iter().map(|(_, most)| most).sum::<usize>() + most < left {
+    let [(component, most), remaining @ ..] = most else { return Ok(()) };
+    if remaining.iter().map(|(_, most)| most).sum::<usize>() + most < left {
         return Ok(());
     }
-    for_each_conjunction(rest, left, chosen, each)?;
+    for_each_conjunction(remaining, left, chosen, each)?;
     for share in 1..=left.min(*most) {
         chosen.push((*component, share));
-        for_each_conjunction(rest, left - share, chosen, each)?;
+        for_each_conjunction(remaining, left - share, chosen, each)?;
         chosen.pop();
     }
     Ok(())

@@ -1,22 +1,22 @@
 //! What a model checker must offer so that its components can be explored one by one.
 //!
-//! From: DEMETER, section 4.1: the embedded model checker. Its components can be run from the beginning, and a guide
+//! From: DEMETER, section 4.1: the embedded model checker. Its components can be run from the beginning, and a scheduler
 //! decides what happens (`machine.rs`); holding them to a prefix or to a local skeleton, telling what deviates from it,
 //! whether in what is sent or in what is received, and running to completion are done with that, by `runs.rs`,
 //! `local.rs` and `global.rs`, for every checker alike.
-//! Differs: where places in a component's run that have the same future can be told, they are explored once, however
+//! Differs: where points in a component's run that have the same future can be told, they are explored once, however
 //! many runs lead there.
-//! Held by: testkit/tests/dir.rs, through `handlers.rs`; the tests of quorate-threads.
+//! Restriction by: testkit/tests/dir.rs, through `handlers.rs`; the tests of quorate-threads.
 
-use super::machine::Machine;
-use super::trace::Partition;
+use super::machine::ComponentRunner;
+use super::partition::Partition;
 use crate::base::{ProcessId, Value};
 use crate::report::Stopped;
 
 /// A message with its sender and its receiver, by number.
 pub type MessageId = u32;
-/// A place in the run of a component. Places with the same number have the same future.
-pub type PointId = u32;
+/// A point in the run of a component. LocalPoints with the same number have the same future.
+pub type LocalPointId = u32;
 
 /// A step that a component of one agent can take.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -28,37 +28,37 @@ pub struct Move<S> {
     /// How many steps this is: they differ only in which of several equal messages they consume.
     pub ways: u128,
     /// Where it leads; `None` for a panic.
-    pub leads: Option<PointId>,
+    pub leads: Option<LocalPointId>,
     /// What it takes to repeat it.
     pub step: S,
 }
 
-/// Components whose places can be told, with everything that can happen there.
-pub trait Places<S> {
+/// Components whose points can be told, with everything that can happen there.
+pub trait LocalPoints<S> {
     /// The beginning of a component's run.
-    fn start(&mut self, component: usize) -> PointId;
+    fn start(&mut self, component: usize) -> LocalPointId;
 
-    /// Every step that a component can take from a place in its run if these messages are on offer to it.
-    fn moves(&mut self, component: usize, point: PointId, offers: &[MessageId]) -> Vec<Move<S>>;
+    /// Every step that a component can take from a point in its run if these messages are on offer to it.
+    fn moves(&mut self, component: usize, local_point: LocalPointId, offers: &[MessageId]) -> Vec<Move<S>>;
 
-    /// A hash of a place, which is the same in every process that has asked the same of the checker.
-    fn fingerprint(&self, component: usize, point: PointId) -> u128;
+    /// A hash of a point, which is the same in every process that has asked the same of the checker.
+    fn fingerprint(&self, component: usize, local_point: LocalPointId) -> u128;
 
-    /// What properties see of a component at a place.
-    fn observed_at(&mut self, component: usize, point: PointId) -> usize;
+    /// What properties see of a component at a point.
+    fn observed_at(&mut self, component: usize, local_point: LocalPointId) -> usize;
 }
 
 /// A model checker that lets itself be driven. There can be several for one system, each on a thread of its own and
 /// with numbers of its own: what has a number in one can be told to another.
-pub trait Embedded: Machine<Step: Send + Sync> + Send + Sync + Sized {
+pub trait ComponentChecker: ComponentRunner<Step: Send + Sync> + Send + Sync + Sized {
     /// The components.
     fn components(&self) -> &Partition;
 
     /// Who sent a message, and to whom.
     fn ends_of(&self, message: MessageId) -> (ProcessId, ProcessId);
 
-    /// The places of a component, if it has one agent and they can be told; otherwise its runs are enumerated.
-    fn places(&mut self, component: usize) -> Option<&mut dyn Places<Self::Step>>;
+    /// The points of a component, if it has one agent and they can be told; otherwise its runs are enumerated.
+    fn local_points(&mut self, component: usize) -> Option<&mut dyn LocalPoints<Self::Step>>;
 
     /// What a number stands for that tells what properties see of a process: its local state, or one that looks the
     /// same to them.
@@ -83,7 +83,7 @@ pub trait Embedded: Machine<Step: Send + Sync> + Send + Sync + Sized {
 
     /// Another checker of the same components.
     #[must_use]
-    fn twin(&self) -> Self;
+    fn fork(&self) -> Self;
 
     /// The number of a message that has this number in another checker.
     fn message_of(&mut self, other: &Self, message: MessageId) -> MessageId;

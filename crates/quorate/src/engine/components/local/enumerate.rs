@@ -4,18 +4,18 @@
 //! far as nobody sees it. Where others could see something next, it is a branch; a run that nothing can follow is a
 //! maximal trace of the component; and what properties see is what they see at any consistent cut of a run in which all
 //! of the skeleton has happened.
-//! Invariant: a place is a run, whatever the order of its independent operations.
-//! Held by: testkit/tests/dir.rs, with groups of processes.
+//! Invariant: a point is a run, whatever the order of its independent operations.
+//! Restriction by: testkit/tests/dir.rs, with groups of processes.
 
 use std::collections::{BTreeSet, HashMap, HashSet};
 
-use super::{Cause, Locals, Node, NodeId, Panic, Place, Table};
-use crate::engine::dir::Halt;
-use crate::engine::dir::checker::{Embedded, MessageId};
-use crate::engine::dir::events::for_each_closed_set;
-use crate::engine::dir::machine::{Machine, Ran};
-use crate::engine::dir::meter::{Done, Meter};
-use crate::engine::dir::runs::{Happened, Held, Label, Run, for_each_run};
+use super::{Cause, Locals, Node, NodeId, NodePoint, Panic, Table};
+use crate::engine::components::Halt;
+use crate::engine::components::checker::{ComponentChecker, MessageId};
+use crate::engine::components::events::for_each_closed_set;
+use crate::engine::components::machine::{ComponentRunner, Ran};
+use crate::engine::components::meter::{Done, Meter};
+use crate::engine::components::runs::{Happened, Label, Restriction, Run, for_each_run};
 use crate::report::Stopped;
 
 /// Operations, each with its agent, in an order in which they can happen.
@@ -23,13 +23,13 @@ pub(in super::super) type Way<S> = Vec<(usize, S)>;
 
 /// A run that goes no further unless others see it.
 pub(in super::super) struct Last {
-    pub(in super::super) place: usize,
+    pub(in super::super) point: usize,
     /// What others could see next.
     pub(in super::super) next: Vec<Label>,
 }
 
 /// Where runs lead.
-pub(in super::super) struct Spot<S> {
+pub(in super::super) struct FoundPoint<S> {
     pub(in super::super) way: Way<S>,
     /// What properties see of each member there.
     pub(in super::super) observed: Vec<usize>,
@@ -39,7 +39,7 @@ pub(in super::super) struct Spot<S> {
 
 /// A panic: where, the step that panics unless agents wait for each other, and what is known of why.
 pub(in super::super) struct Panicked<S> {
-    pub(in super::super) place: usize,
+    pub(in super::super) point: usize,
     pub(in super::super) step: Option<(usize, S)>,
     pub(in super::super) message: String,
 }
@@ -47,8 +47,8 @@ pub(in super::super) struct Panicked<S> {
 /// What the runs of a component come to, in the numbers of the machine that ran it.
 pub(in super::super) struct Explored<S> {
     /// Where runs can be.
-    pub(in super::super) places: Vec<Spot<S>>,
-    /// The places at which there is something to be seen.
+    pub(in super::super) points: Vec<FoundPoint<S>>,
+    /// The points at which there is something to be seen.
     pub(in super::super) shown: BTreeSet<usize>,
     pub(in super::super) branches: Vec<Label>,
     pub(in super::super) last: Vec<Last>,
@@ -59,7 +59,7 @@ pub(in super::super) struct Explored<S> {
 impl<S> Default for Explored<S> {
     fn default() -> Self {
         Explored {
-            places: Vec::new(),
+            points: Vec::new(),
             shown: BTreeSet::new(),
             branches: Vec::new(),
             last: Vec::new(),
@@ -79,27 +79,27 @@ struct Exploration<S> {
     found: Explored<S>,
 }
 
-/// Goes through all runs of a machine that is held to a local skeleton; tells from time to time what was done so
+/// Goes through all runs of a component that is held to a local skeleton; tells from time to time what was done so
 /// far.
-pub(super) fn explored<M: Machine>(
-    machine: &mut M,
-    held: &Held<M::Step>,
+pub(super) fn explored<M: ComponentRunner>(
+    runner: &mut M,
+    restriction: &Restriction<M::Step>,
     tick: &mut dyn FnMut(Done) -> Result<(), Halt>,
 ) -> Result<Explored<M::Step>, Halt> {
     let mut exploration = Exploration {
-        begun: held.begins.len(),
+        begun: restriction.begins.len(),
         numbers: HashMap::new(),
         sights: HashSet::new(),
         known_branches: HashSet::new(),
         found: Explored::default(),
     };
-    let is_reliable = for_each_run(machine, held, &mut |operations, run| {
+    let is_reliable = for_each_run(runner, restriction, &mut |operations, run| {
         exploration.found.done.steps += operations as u64;
         if let Some(run) = run {
             exploration.found.done.runs += u64::from(run.is_maximal);
             exploration.note(run);
         }
-        exploration.found.done.places = exploration.found.places.len() as u64;
+        exploration.found.done.points = exploration.found.points.len() as u64;
         tick(exploration.found.done)
     })?;
     if is_reliable {
@@ -110,7 +110,7 @@ pub(super) fn explored<M: Machine>(
     Err(Halt::Stopped(Stopped::Impure(told.to_string())))
 }
 
-impl<E: Embedded> Locals<E> {
+impl<E: ComponentChecker> Locals<E> {
     /// What a component can do whose runs are enumerated.
     pub(super) fn enumerate(
         &mut self,
@@ -118,47 +118,47 @@ impl<E: Embedded> Locals<E> {
         offers: &[MessageId],
         meter: &mut Meter<'_>,
     ) -> Result<Table, Halt> {
-        let held = self.held(node, offers);
-        let places_max = meter.places_max();
-        let found = explored(&mut self.checker, &held, &mut |done| {
-            is_too_many(done.places, places_max)?;
+        let restriction = self.restriction(node, offers);
+        let points_max = meter.points_max();
+        let found = explored(&mut self.checker, &restriction, &mut |done| {
+            is_too_many(done.points, points_max)?;
             meter.glance(done)
         })?;
         Ok(self.adopt(node, found, meter)?.0)
     }
 
     /// What the runs at a node have in common.
-    pub(in super::super) fn held(&self, node: NodeId, offers: &[MessageId]) -> Held<E::Step> {
+    pub(in super::super) fn restriction(&self, node: NodeId, offers: &[MessageId]) -> Restriction<E::Step> {
         let seen = |of_one: &Vec<_>| of_one.iter().map(|label| self.label(*label).clone()).collect();
         let skeleton: Vec<Vec<Label>> = self.skeleton(node).iter().map(seen).collect();
         let received = skeleton.iter().flatten().flat_map(|label| &label.received);
         let mut arrivals: Vec<MessageId> = received.chain(offers).copied().collect();
         self.normalise(&mut arrivals);
         let (component, begins, mutant) = (self.component(node), self.begins(node), self.mutant);
-        Held { component, arrivals, skeleton, begins, mutant }
+        Restriction { component, arrivals, skeleton, begins, mutant }
     }
 
-    /// Makes a table of what was explored, in the numbers of the checker; tells the numbers of its places, too.
+    /// Makes a table of what was explored, in the numbers of the checker; tells the numbers of its points, too.
     pub(in super::super) fn adopt(
         &mut self,
         node: NodeId,
         found: Explored<E::Step>,
         meter: &mut Meter<'_>,
     ) -> Result<(Table, Vec<usize>), Halt> {
-        let Explored { places, shown, branches, last, panics, done } = found;
-        let known = self.nodes[node].places.len();
-        let numbers: Vec<usize> = places.into_iter().map(|spot| self.nodes[node].run_place(spot)).collect();
-        let fresh = (self.nodes[node].places.len() - known) as u64;
-        meter.add(Done { places: fresh, ..done })?;
-        let rests = rests(&last, &branches).into_iter().map(|place| numbers[place]).collect();
-        let places = shown.into_iter().map(|place| numbers[place]).collect();
-        let mut table = Table { places, rests, ..Table::default() };
-        for Last { place, next } in last {
+        let Explored { points, shown, branches, last, panics, done } = found;
+        let known = self.nodes[node].points.len();
+        let numbers: Vec<usize> = points.into_iter().map(|found| self.nodes[node].run_point(found)).collect();
+        let fresh = (self.nodes[node].points.len() - known) as u64;
+        meter.add(Done { points: fresh, ..done })?;
+        let pauses = pauses(&last, &branches).into_iter().map(|point| numbers[point]).collect();
+        let points = shown.into_iter().map(|point| numbers[point]).collect();
+        let mut table = Table { points, pauses, ..Table::default() };
+        for Last { point, next } in last {
             if next.is_empty() {
-                table.quiescent.push(numbers[place]);
+                table.quiescent.push(numbers[point]);
             }
             let next = next.into_iter().map(|label| self.number_label(label)).collect();
-            table.last.push((numbers[place], next));
+            table.last.push((numbers[point], next));
         }
         for label in branches {
             let (member, label) = (label.member, self.number_label(label));
@@ -169,8 +169,8 @@ impl<E: Embedded> Locals<E> {
                 self.insert(key, Vec::new());
             }
         }
-        for Panicked { place, step, message } in panics {
-            table.panics.push(Panic { place: numbers[place], number: self.panics.len() });
+        for Panicked { point, step, message } in panics {
+            table.panics.push(Panic { point: numbers[point], number: self.panics.len() });
             self.panics.push((step.map(|(_, step)| step), message));
         }
         Ok((table, numbers))
@@ -179,23 +179,23 @@ impl<E: Embedded> Locals<E> {
     /// What others see of each member at a node, from the beginning.
     pub(super) fn skeleton(&self, node: NodeId) -> Vec<Vec<super::LabelId>> {
         let key = &self.nodes[node].key;
-        let Some((before, _)) = key.rest else { return key.labels.clone() };
+        let Some((before, _)) = key.pause else { return key.labels.clone() };
         let before = self.skeleton(before).into_iter().zip(&key.labels);
         before.map(|(before, since)| [before.as_slice(), since].concat()).collect()
     }
 
-    /// How every run at a node begins: up to the last rest.
+    /// How every run at a node begins: up to the last pause.
     fn begins(&self, node: NodeId) -> Way<E::Step> {
-        match self.nodes[node].key.rest.map(|(node, place)| &self.nodes[node].places[place].cause) {
+        match self.nodes[node].key.pause.map(|(node, point)| &self.nodes[node].points[point].cause) {
             Some(Cause::Run(operations)) => operations.clone(),
             _ => Vec::new(),
         }
     }
 }
 
-/// One table may have so many places.
-pub(super) fn is_too_many(places: u64, places_max: u64) -> Result<(), Halt> {
-    if places > places_max { Err(Halt::Stopped(Stopped::States(places_max))) } else { Ok(()) }
+/// One table may have so many points.
+pub(super) fn is_too_many(points: u64, points_max: u64) -> Result<(), Halt> {
+    if points > points_max { Err(Halt::Stopped(Stopped::States(points_max))) } else { Ok(()) }
 }
 
 /// A run, whatever the order of its independent operations.
@@ -206,14 +206,20 @@ pub(super) fn by_agent<S: Clone>(way: &[(usize, S)]) -> Way<S> {
 }
 
 impl<S: Clone + Eq + std::hash::Hash> Node<S> {
-    /// The number of the place to which runs lead.
-    pub(super) fn run_place(&mut self, spot: Spot<S>) -> usize {
-        let Spot { way, observed, alike } = spot;
-        let Node { places, runs, .. } = self;
+    /// The number of the point to which runs lead.
+    pub(super) fn run_point(&mut self, found: FoundPoint<S>) -> usize {
+        let FoundPoint { way, observed, alike } = found;
+        let Node { points, runs, .. } = self;
         let run = by_agent(&way);
         let add = |traces: u128| {
-            places.push(Place { point: 0, observed, taken: Vec::new(), traces, cause: Cause::Run(way) });
-            places.len() - 1
+            points.push(NodePoint {
+                local_point: 0,
+                observed,
+                taken: Vec::new(),
+                traces,
+                cause: Cause::Run(way),
+            });
+            points.len() - 1
         };
         match alike {
             Some(traces) => add(traces),
@@ -229,14 +235,14 @@ impl<S: Clone + Eq + std::hash::Hash> Exploration<S> {
         match ran {
             Ran::Through => {}
             Ran::Panicked(message) => {
-                let before = self.place(initial, operations, &all[..all.len().saturating_sub(1)]);
+                let before = self.point(initial, operations, &all[..all.len().saturating_sub(1)]);
                 let step = operations.last().map(|done| done.operation.agent_and_step());
-                self.found.panics.push(Panicked { place: before, step, message });
+                self.found.panics.push(Panicked { point: before, step, message });
                 return;
             }
             Ran::Stuck(message) => {
-                let place = self.place(initial, operations, &all);
-                self.found.panics.push(Panicked { place, step: None, message });
+                let point = self.point(initial, operations, &all);
+                self.found.panics.push(Panicked { point, step: None, message });
                 return;
             }
         }
@@ -247,26 +253,26 @@ impl<S: Clone + Eq + std::hash::Hash> Exploration<S> {
         }
         if is_maximal {
             self.cut(initial, operations);
-            let place = self.place(initial, operations, &all);
-            self.found.last.push(Last { place, next });
+            let point = self.point(initial, operations, &all);
+            self.found.last.push(Last { point, next });
         }
     }
 
-    /// The number of the place to which some operations of a run lead.
-    fn place(&mut self, initial: &[usize], operations: &[Happened<S>], chosen: &[usize]) -> usize {
+    /// The number of the point to which some operations of a run lead.
+    fn point(&mut self, initial: &[usize], operations: &[Happened<S>], chosen: &[usize]) -> usize {
         let way: Way<S> = chosen.iter().map(|at| operations[*at].operation.agent_and_step()).collect();
-        let Exploration { found: Explored { places, .. }, numbers, .. } = self;
+        let Exploration { found: Explored { points, .. }, numbers, .. } = self;
         *numbers.entry(by_agent(&way)).or_insert_with(|| {
             let mut observed = initial.to_vec();
             for &(member, now) in chosen.iter().flat_map(|at| &operations[*at].observed) {
                 observed[member] = now;
             }
-            places.push(Spot { way, observed, alike: None });
-            places.len() - 1
+            points.push(FoundPoint { way, observed, alike: None });
+            points.len() - 1
         })
     }
 
-    /// Notes a place for everything that properties can see in the course of a run, once all of the skeleton has
+    /// Notes a point for everything that properties can see in the course of a run, once all of the skeleton has
     /// happened.
     fn cut(&mut self, initial: &[usize], operations: &[Happened<S>]) {
         let has_happened: Vec<usize> = (0..operations.len())
@@ -294,8 +300,8 @@ impl<S: Clone + Eq + std::hash::Hash> Exploration<S> {
             }
             if self.sights.insert(observed) {
                 let before: Vec<usize> = (0..operations.len()).filter(|at| leads_to(*at, &with)).collect();
-                let place = self.place(initial, operations, &before);
-                self.found.shown.insert(place);
+                let point = self.point(initial, operations, &before);
+                self.found.shown.insert(point);
             }
             Ok::<(), std::convert::Infallible>(())
         });
@@ -304,43 +310,47 @@ impl<S: Clone + Eq + std::hash::Hash> Exploration<S> {
 
 impl<S: Clone + Eq + std::hash::Hash> Explored<S> {
     /// The same in the numbers of another checker.
-    pub(in super::super) fn told_to<E: Embedded<Step = S>>(
+    pub(in super::super) fn translated_to<E: ComponentChecker<Step = S>>(
         self,
         here: &mut E,
         there: &E,
         component: usize,
     ) -> Self {
-        let told_label = |here: &mut E, label: Label| translated(label, here, there);
-        let mut told_steps: HashMap<(usize, S), (usize, S)> = HashMap::new();
-        let mut told_step = |here: &mut E, done: (usize, S)| {
-            let told = told_steps.entry(done);
+        let translate_label = |here: &mut E, label: Label| translated(label, here, there);
+        let mut known_steps: HashMap<(usize, S), (usize, S)> = HashMap::new();
+        let mut translate_step = |here: &mut E, done: (usize, S)| {
+            let told = known_steps.entry(done);
             told.or_insert_with_key(|(agent, step)| here.step_of(there, component, *agent, step)).clone()
         };
-        let mut places = Vec::with_capacity(self.places.len());
-        for Spot { way, observed, alike } in self.places {
-            let way = way.into_iter().map(|done| told_step(here, done)).collect();
+        let mut points = Vec::with_capacity(self.points.len());
+        for FoundPoint { way, observed, alike } in self.points {
+            let way = way.into_iter().map(|done| translate_step(here, done)).collect();
             let observed = observed.into_iter().map(|number| here.observed_of(there, number)).collect();
-            places.push(Spot { way, observed, alike });
+            points.push(FoundPoint { way, observed, alike });
         }
-        let branches = self.branches.into_iter().map(|label| told_label(here, label)).collect();
+        let branches = self.branches.into_iter().map(|label| translate_label(here, label)).collect();
         let mut last = Vec::with_capacity(self.last.len());
-        for Last { place, next } in self.last {
-            let next = next.into_iter().map(|label| told_label(here, label)).collect();
-            last.push(Last { place, next });
+        for Last { point, next } in self.last {
+            let next = next.into_iter().map(|label| translate_label(here, label)).collect();
+            last.push(Last { point, next });
         }
-        let told_panic = |panicked: Panicked<S>| {
-            let step = panicked.step.map(|done| told_step(here, done));
+        let translate_panic = |panicked: Panicked<S>| {
+            let step = panicked.step.map(|done| translate_step(here, done));
             Panicked { step, ..panicked }
         };
-        let panics = self.panics.into_iter().map(told_panic).collect();
-        Explored { places, branches, last, panics, ..self }
+        let panics = self.panics.into_iter().map(translate_panic).collect();
+        Explored { points, branches, last, panics, ..self }
     }
 }
 
-impl<S> Held<S> {
+impl<S> Restriction<S> {
     /// The same in the numbers of another checker.
-    pub(in super::super) fn told_to<E: Embedded<Step = S>>(&self, here: &mut E, there: &E) -> Held<S> {
-        let Held { component, arrivals, skeleton, begins, mutant } = self;
+    pub(in super::super) fn translated_to<E: ComponentChecker<Step = S>>(
+        &self,
+        here: &mut E,
+        there: &E,
+    ) -> Restriction<S> {
+        let Restriction { component, arrivals, skeleton, begins, mutant } = self;
         let arrivals = arrivals.iter().map(|message| here.message_of(there, *message)).collect();
         let mut told = |labels: &Vec<Label>| -> Vec<Label> {
             labels.iter().map(|label| translated(label.clone(), here, there)).collect()
@@ -348,12 +358,12 @@ impl<S> Held<S> {
         let skeleton = skeleton.iter().map(&mut told).collect();
         let begins =
             begins.iter().map(|(agent, step)| here.step_of(there, *component, *agent, step)).collect();
-        Held { component: *component, arrivals, skeleton, begins, mutant: *mutant }
+        Restriction { component: *component, arrivals, skeleton, begins, mutant: *mutant }
     }
 }
 
 /// What others see, in the numbers of another checker.
-fn translated<E: Embedded>(label: Label, here: &mut E, there: &E) -> Label {
+fn translated<E: ComponentChecker>(label: Label, here: &mut E, there: &E) -> Label {
     let mut told = |messages: Vec<MessageId>| -> Vec<MessageId> {
         messages.into_iter().map(|message| here.message_of(there, message)).collect()
     };
@@ -364,7 +374,7 @@ fn translated<E: Embedded>(label: Label, here: &mut E, there: &E) -> Label {
 
 /// The runs that may stay where they are although, with something on offer, others could see the component do something
 /// in another: those that nothing follows which needs as little.
-fn rests(last: &[Last], branches: &[Label]) -> Vec<usize> {
+fn pauses(last: &[Last], branches: &[Label]) -> Vec<usize> {
     let count = |messages: &[MessageId]| {
         let mut counts: HashMap<MessageId, usize> = HashMap::new();
         for message in messages {
@@ -380,5 +390,5 @@ fn rests(last: &[Last], branches: &[Label]) -> Vec<usize> {
     let stays = |run: &&Last| {
         wanted.iter().any(|wanted| !run.next.iter().any(|label| within(&label.received, wanted)))
     };
-    last.iter().filter(stays).map(|run| run.place).collect()
+    last.iter().filter(stays).map(|run| run.point).collect()
 }

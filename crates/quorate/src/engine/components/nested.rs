@@ -9,20 +9,20 @@
 //! are one, as far as properties and others can see.
 //! Known: as in `local.rs`, a run that may stay where it is must be told by itself, so such runs are taken apart again.
 //! Invariant: a table is that of the group of all members, but for how runs are told apart.
-//! Held by: testkit/tests/dir.rs (the counts and verdicts of groups, and of an enumerator of runs), testkit/tests/nested.rs
+//! Restriction by: testkit/tests/dir.rs (the counts and verdicts of groups, and of an enumerator of runs), testkit/tests/nested.rs
 //! (searches that are stopped and go on, planted bugs, panics, restarts).
 
 use std::collections::{BTreeSet, HashMap, HashSet};
 
 use super::Halt;
-use super::checker::{Embedded, MessageId};
+use super::checker::{ComponentChecker, MessageId};
 use super::events::{Event, EventId, Skeleton, What, for_each_choice, for_each_closed_set};
 use super::global::{Global, Situation};
 use super::journal::{Judged, hash128};
-use super::local::{Explored, LabelId, Last, Locals, NodeId, Panic, Panicked, Spot, Table, Way};
-use super::meter::{Done, Meter, PLACE_BYTES};
-use super::runs::{Held, Label};
-use super::trace::Partition;
+use super::local::{Explored, FoundPoint, LabelId, Last, Locals, NodeId, Panic, Panicked, Table, Way};
+use super::meter::{Done, Meter, POINT_BYTES};
+use super::partition::Partition;
+use super::runs::{Label, Restriction};
 use crate::base::ProcessId;
 use crate::engine::Search;
 
@@ -62,28 +62,28 @@ enum Fate {
     Next(Label),
 }
 
-/// Runs of the parts that end alike: in a skeleton, for each part, the node and the places.
+/// Runs of the parts that end alike: in a skeleton, for each part, the node and the points.
 struct Class {
     skeleton: Skeleton,
     nodes: Vec<NodeId>,
-    places: Vec<Vec<usize>>,
+    points: Vec<Vec<usize>>,
 }
 
 /// One of them.
 #[derive(Clone)]
 struct Pin {
     skeleton: Skeleton,
-    places: Vec<usize>,
+    points: Vec<usize>,
     /// A hash of who received what from whom: the steps of the members do not tell that of equal messages.
     letters: u128,
 }
 
 /// A component that is a system.
-pub(super) struct Nested<E: Embedded> {
+pub(super) struct Nested<E: ComponentChecker> {
     global: Global<E>,
     classes: HashMap<(NodeId, usize), Class>,
     pins: HashMap<(NodeId, usize), Pin>,
-    /// The numbers of those that were taken apart, by the skeleton, without what comes from outside, and the places.
+    /// The numbers of those that were taken apart, by the skeleton, without what comes from outside, and the points.
     numbers: HashMap<(NodeId, Skeleton, Vec<usize>), usize>,
 }
 
@@ -92,11 +92,11 @@ struct Alike {
     observed: Vec<usize>,
     /// What could be seen outside next.
     next: Vec<Label>,
-    places: Vec<usize>,
+    points: Vec<usize>,
     traces: u128,
 }
 
-impl<E: Embedded> Global<E> {
+impl<E: ComponentChecker> Global<E> {
     /// What is seen outside of an event.
     fn outside(&mut self, event: EventId) -> &Outside {
         if !self.outside.contains_key(&event) {
@@ -109,7 +109,7 @@ impl<E: Embedded> Global<E> {
     fn look_from_outside(&mut self, event: EventId) -> Outside {
         let Event { component, what, before, received, .. } = self.events.get(event).clone();
         let mut clock = vec![0; self.members.len()];
-        // A rest is a device of the search: what comes after it does not follow all that came before.
+        // A pause is a device of the search: what comes after it does not follow all that came before.
         for cause in before.into_iter().chain(received.iter().map(|(sender, _)| *sender)) {
             let before = &self.outside(cause).clock;
             clock.iter_mut().zip(before).for_each(|(ours, theirs)| *ours = (*theirs).max(*ours));
@@ -118,7 +118,7 @@ impl<E: Embedded> Global<E> {
             What::Interface(label) if component != Partition::OUTSIDE => {
                 self.label_outside(component, label, &received, &mut clock)
             }
-            What::Interface(_) | What::Rest(..) => None,
+            What::Interface(_) | What::Pause(..) => None,
         };
         Outside { clock, label }
     }
@@ -159,7 +159,7 @@ impl<E: Embedded> Global<E> {
         let (Some(frame), Some(label)) = (&self.frame, label) else { return Fate::Happens };
         let of_member = &frame.skeleton[label.member];
         match of_member.get(label.clock[label.member] - 1) {
-            Some(held) if *held == label => Fate::Happens,
+            Some(allowed) if *allowed == label => Fate::Happens,
             None if label.clock[label.member] == of_member.len() + 1 => Fate::Next(label),
             _ => Fate::Deviates,
         }
@@ -172,21 +172,21 @@ impl<E: Embedded> Global<E> {
     }
 
     /// Of some events those that may happen. What could be seen outside next is noted.
-    pub(super) fn held(&mut self, events: Vec<EventId>, has_all: bool) -> Vec<EventId> {
+    pub(super) fn allowed(&mut self, events: Vec<EventId>, has_all: bool) -> Vec<EventId> {
         if self.frame.is_none() {
             return events;
         }
-        let mut held = Vec::new();
+        let mut allowed = Vec::new();
         for event in events {
             match (self.fate(event), &mut self.frame) {
-                (Fate::Happens, _) => held.push(event),
+                (Fate::Happens, _) => allowed.push(event),
                 (Fate::Next(label), Some(frame)) if has_all && !frame.next.contains(&label) => {
                     frame.next.push(label);
                 }
                 (Fate::Next(_) | Fate::Deviates, _) => {}
             }
         }
-        held
+        allowed
     }
 
     /// A panic that can come next: inside of a component it counts if all has happened that is to be seen of that.
@@ -205,16 +205,16 @@ impl<E: Embedded> Global<E> {
         self.frame.as_ref().map_or(Skeleton::new(), |frame| frame.begins.clone())
     }
 
-    /// Of the places where a component that is held may be at the end, those at which it may stay, though it could do
+    /// Of the points where a component that is held may be at the end, those at which it may stay, though it could do
     /// something elsewhere: the events that can happen are given.
-    pub(super) fn held_rests(&self, table: &Table, possible: &[EventId]) -> Vec<usize> {
+    pub(super) fn allowed_pauses(&self, table: &Table, possible: &[EventId]) -> Vec<usize> {
         let received = |event: &EventId| &self.events.get(*event).received;
         let within = |less: &EventId, more: &EventId| {
             received(less).iter().all(|message| received(more).contains(message))
         };
         let label = |event: &EventId| match self.events.get(*event).what {
             What::Interface(label) => Some(label),
-            What::Rest(..) => None,
+            What::Pause(..) => None,
         };
         let stays = |next: &[LabelId]| {
             let own: Vec<&EventId> = possible
@@ -223,7 +223,7 @@ impl<E: Embedded> Global<E> {
                 .collect();
             possible.iter().any(|wanted| !own.iter().any(|event| within(event, wanted)))
         };
-        table.last.iter().filter(|(_, next)| stays(next)).map(|(place, _)| *place).collect()
+        table.last.iter().filter(|(_, next)| stays(next)).map(|(point, _)| *point).collect()
     }
 
     /// The events that stand for what comes from outside: equal messages, or those of one sender to one receiver, follow
@@ -237,8 +237,8 @@ impl<E: Embedded> Global<E> {
             let label = Label { member: 0, clock: Vec::new(), received: Vec::new(), sent: vec![message] };
             let what = What::Interface(self.locals.number_label(label));
             let before = last.get(&line).copied().into_iter().collect();
-            let (component, rest, received) = (Partition::OUTSIDE, None, Vec::new());
-            let event = self.events.number(Event { component, what, before, rest, received }, what);
+            let (component, pause, received) = (Partition::OUTSIDE, None, Vec::new());
+            let event = self.events.number(Event { component, what, before, pause, received }, what);
             last.insert(line, event);
             environment.push(event);
         }
@@ -271,20 +271,20 @@ impl<E: Embedded> Global<E> {
         hash128(&letters)
     }
 
-    /// A skeleton in which every component rests at a place.
+    /// A skeleton in which every component pauses at a point.
     fn pinned(&mut self, pin: &Pin, meter: &mut Meter<'_>) -> Result<Skeleton, Halt> {
         let mut skeleton = pin.skeleton.clone();
-        for (component, place) in pin.places.iter().enumerate() {
-            let standing = self.standing(&pin.skeleton, component, meter)?;
-            let rest = self.rest_event(component, &standing, place.to_owned(), Vec::new());
-            skeleton.push(rest);
+        for (component, point) in pin.points.iter().enumerate() {
+            let position = self.position(&pin.skeleton, component, meter)?;
+            let pause = self.pause_event(component, &position, point.to_owned(), Vec::new());
+            skeleton.push(pause);
         }
         skeleton.sort_unstable();
         Ok(skeleton)
     }
 }
 
-impl<E: Embedded> Nested<E> {
+impl<E: ComponentChecker> Nested<E> {
     pub(super) fn new(checker: E, members: Vec<ProcessId>, in_order: bool, search: &Search) -> Self {
         let mut global = Global::new(checker, in_order, search, None);
         global.members = members;
@@ -295,7 +295,7 @@ impl<E: Embedded> Nested<E> {
     /// The nodes of the parts in a skeleton.
     fn nodes_in(&mut self, skeleton: &Skeleton, meter: &mut Meter<'_>) -> Result<Vec<NodeId>, Halt> {
         let parts = 0..self.global.components();
-        parts.map(|part| Ok(self.global.standing(skeleton, part, meter)?.node)).collect()
+        parts.map(|part| Ok(self.global.position(skeleton, part, meter)?.node)).collect()
     }
 
     /// Where the parts are in a skeleton, and what they can do.
@@ -316,7 +316,7 @@ impl<E: Embedded> Nested<E> {
                 fates.entry(label).or_default().push(fate);
             }
         }
-        for (place, next) in &situation.table.last {
+        for (point, next) in &situation.table.last {
             let of_next: Vec<&Fate> = next.iter().filter_map(|label| fates.get(label)).flatten().collect();
             if of_next.iter().any(|fate| matches!(fate, Fate::Happens)) {
                 continue;
@@ -332,20 +332,20 @@ impl<E: Embedded> Nested<E> {
                 }
             }
             let outside: Vec<usize> = outside.into_iter().collect();
-            let there = self.global.locals.place(situation.standing.node, *place);
+            let there = self.global.locals.point(situation.position.node, *point);
             let key = (there.observed.clone(), outside);
             let class = *numbers.entry(key).or_insert_with_key(|(observed, outside)| {
                 let next = outside.iter().map(|at| labels[*at].clone()).collect();
-                classes.push(Alike { observed: observed.clone(), next, places: Vec::new(), traces: 0 });
+                classes.push(Alike { observed: observed.clone(), next, points: Vec::new(), traces: 0 });
                 classes.len() - 1
             });
-            classes[class].places.push(*place);
+            classes[class].points.push(*point);
             classes[class].traces = classes[class].traces.saturating_add(there.traces);
         }
         classes
     }
 
-    /// What the members see at places of the parts.
+    /// What the members see at points of the parts.
     fn observed(&self, of_parts: &[&[usize]]) -> Vec<usize> {
         let mut observed = vec![0; self.global.members.len()];
         for (part, of_part) in of_parts.iter().enumerate() {
@@ -358,12 +358,12 @@ impl<E: Embedded> Nested<E> {
         observed
     }
 
-    /// What the members do to get to places of the parts, one part after the other.
-    fn way(&self, nodes: &[NodeId], places: &[usize]) -> Way<E::Step> {
+    /// What the members do to get to points of the parts, one part after the other.
+    fn way(&self, nodes: &[NodeId], points: &[usize]) -> Way<E::Step> {
         let mut way = Vec::new();
-        for (part, (node, place)) in nodes.iter().zip(places).enumerate() {
+        for (part, (node, point)) in nodes.iter().zip(points).enumerate() {
             let members = self.global.locals.checker.components().members(part);
-            for (agent, step) in self.global.locals.run(*node, *place) {
+            for (agent, step) in self.global.locals.run(*node, *point) {
                 let at = self
                     .global
                     .members
@@ -384,7 +384,7 @@ impl<E: Embedded> Nested<E> {
         meter: &mut Meter<'_>,
     ) -> Result<(), Halt> {
         let situations = self.situations(skeleton, meter)?;
-        let nodes: Vec<NodeId> = situations.iter().map(|situation| situation.standing.node).collect();
+        let nodes: Vec<NodeId> = situations.iter().map(|situation| situation.position.node).collect();
         let parts: Vec<Vec<Alike>> =
             situations.iter().enumerate().map(|(part, situation)| self.alike(part, situation)).collect();
         let sizes: Vec<usize> = parts.iter().map(Vec::len).collect();
@@ -392,7 +392,7 @@ impl<E: Embedded> Nested<E> {
             meter.pass()?;
             let chosen: Vec<&Alike> = parts.iter().zip(chosen).map(|(part, at)| &part[*at]).collect();
             let observed: Vec<&[usize]> = chosen.iter().map(|class| class.observed.as_slice()).collect();
-            let first: Vec<usize> = chosen.iter().map(|class| class.places[0]).collect();
+            let first: Vec<usize> = chosen.iter().map(|class| class.points[0]).collect();
             let traces = chosen.iter().fold(1_u128, |traces, class| traces.saturating_mul(class.traces));
             let mut next: Vec<Label> = Vec::new();
             for label in chosen.iter().flat_map(|class| &class.next) {
@@ -401,10 +401,10 @@ impl<E: Embedded> Nested<E> {
                 }
             }
             let (way, observed) = (self.way(&nodes, &first), self.observed(&observed));
-            found.last.push(Last { place: found.places.len(), next });
-            found.places.push(Spot { way, observed, alike: Some(traces) });
-            let places = chosen.iter().map(|class| class.places.clone()).collect();
-            classes.push(Class { skeleton: skeleton.clone(), nodes: nodes.clone(), places });
+            found.last.push(Last { point: found.points.len(), next });
+            found.points.push(FoundPoint { way, observed, alike: Some(traces) });
+            let points = chosen.iter().map(|class| class.points.clone()).collect();
+            classes.push(Class { skeleton: skeleton.clone(), nodes: nodes.clone(), points });
             Ok(())
         })
     }
@@ -446,20 +446,20 @@ impl<E: Embedded> Nested<E> {
             let mut shown: Vec<Vec<usize>> = Vec::new();
             for (part, node) in nodes.iter().enumerate() {
                 let offers = self.global.offers_for_sights(&cut, part, *node);
-                shown.push(self.global.locals.table(*node, &offers, meter)?.places.clone());
+                shown.push(self.global.locals.table(*node, &offers, meter)?.points.clone());
             }
             let sizes: Vec<usize> = shown.iter().map(Vec::len).collect();
             for_each_choice(&sizes, &mut |chosen| {
                 meter.pass()?;
-                let places: Vec<usize> = shown.iter().zip(chosen).map(|(part, at)| part[*at]).collect();
-                let of_part = |(node, place): (&NodeId, &usize)| {
-                    self.global.locals.place(*node, *place).observed.as_slice()
+                let points: Vec<usize> = shown.iter().zip(chosen).map(|(part, at)| part[*at]).collect();
+                let of_part = |(node, point): (&NodeId, &usize)| {
+                    self.global.locals.point(*node, *point).observed.as_slice()
                 };
-                let observed: Vec<&[usize]> = nodes.iter().zip(&places).map(of_part).collect();
+                let observed: Vec<&[usize]> = nodes.iter().zip(&points).map(of_part).collect();
                 let observed = self.observed(&observed);
                 if known.1.insert(observed.clone()) {
-                    found.shown.insert(found.places.len());
-                    found.places.push(Spot { way: self.way(&nodes, &places), observed, alike: None });
+                    found.shown.insert(found.points.len());
+                    found.points.push(FoundPoint { way: self.way(&nodes, &points), observed, alike: None });
                 }
                 Ok(())
             })
@@ -474,8 +474,8 @@ impl<E: Embedded> Nested<E> {
         meter: &mut Meter<'_>,
     ) -> Result<(), Halt> {
         let nodes = self.nodes_in(skeleton, meter)?;
-        let mut places = vec![0; nodes.len()];
-        places[*part] = panic.place;
+        let mut points = vec![0; nodes.len()];
+        points[*part] = panic.point;
         // Whatever the others do there, it goes together.
         for (part, node) in nodes.iter().enumerate() {
             let offers = self.global.offers_for_sights(skeleton, part, *node);
@@ -483,28 +483,28 @@ impl<E: Embedded> Nested<E> {
         }
         let (step, message) = self.global.locals.panics[panic.number].clone();
         let observed = vec![0; self.global.members.len()];
-        found.panics.push(Panicked { place: found.places.len(), step: step.map(|step| (0, step)), message });
-        found.places.push(Spot { way: self.way(&nodes, &places), observed, alike: None });
+        found.panics.push(Panicked { point: found.points.len(), step: step.map(|step| (0, step)), message });
+        found.points.push(FoundPoint { way: self.way(&nodes, &points), observed, alike: None });
         Ok(())
     }
 
     /// What the system can do that is held to a local skeleton, in its own numbers; and for each end, what it stands for.
     fn explore(
         &mut self,
-        held: &Held<E::Step>,
+        restriction: &Restriction<E::Step>,
         pin: Option<(NodeId, usize)>,
         meter: &mut Meter<'_>,
     ) -> Result<(Explored<E::Step>, Vec<Class>), Halt> {
-        let mut begins = self.global.environment(&held.arrivals);
-        let pinned = |place| self.pins.get(&place).cloned();
-        let pin =
-            pin.map(|place| pinned(place).expect("a bug in quorate: a system rests where no run of it does"));
+        let mut begins = self.global.environment(&restriction.arrivals);
+        let pinned = |point| self.pins.get(&point).cloned();
+        let pin = pin
+            .map(|point| pinned(point).expect("a bug in quorate: a system pauses where no run of it does"));
         if let Some(pin) = &pin {
             begins.extend(self.global.pinned(pin, meter)?);
             begins.sort_unstable();
         }
         let (next, panics) = (Vec::new(), Vec::new());
-        self.global.hold_to(Frame { begins, skeleton: held.skeleton.clone(), next, panics });
+        self.global.restrict(Frame { begins, skeleton: restriction.skeleton.clone(), next, panics });
         let mut bare: Vec<Skeleton> = Vec::new();
         self.global.explore(meter, &mut |_, skeleton, _| {
             bare.push(skeleton.clone());
@@ -513,7 +513,7 @@ impl<E: Embedded> Nested<E> {
         let mut found = Explored::default();
         let mut classes = Vec::new();
         let mut known = (HashSet::new(), HashSet::new());
-        // What begins with a rest is looked at with it, since it is about certain runs; otherwise rests only help to find
+        // What begins with a pause is looked at with it, since it is about certain runs; otherwise pauses only help to find
         // things.
         let skeletons = if pin.is_some() { self.global.found().to_vec() } else { bare };
         for skeleton in skeletons {
@@ -538,7 +538,7 @@ impl<E: Embedded> Nested<E> {
     }
 }
 
-impl<E: Embedded> Locals<E> {
+impl<E: ComponentChecker> Locals<E> {
     /// Is a component a system itself?
     pub(super) fn is_nested(&self, component: usize) -> bool {
         self.nested.contains_key(&component)
@@ -576,64 +576,64 @@ impl<E: Embedded> Locals<E> {
         meter: &mut Meter<'_>,
     ) -> Result<Table, Halt> {
         // How its runs begin is told by a pin.
-        let held = Held { begins: Vec::new(), ..self.held(node, offers) };
-        let held = held.told_to(&mut nested.global.locals.checker, &self.checker);
-        let (found, classes) = nested.explore(&held, self.rest_before(node), meter)?;
+        let restriction = Restriction { begins: Vec::new(), ..self.restriction(node, offers) };
+        let restriction = restriction.translated_to(&mut nested.global.locals.checker, &self.checker);
+        let (found, classes) = nested.explore(&restriction, self.pause_before(node), meter)?;
         let inner = &mut nested.global.locals.checker;
         for asked in inner.learned().unwrap_or_default() {
             self.checker.learn_from(inner, &asked);
         }
-        let found = found.told_to(&mut self.checker, inner, held.component);
-        let ends: Vec<usize> = found.last.iter().map(|last| last.place).collect();
+        let found = found.translated_to(&mut self.checker, inner, restriction.component);
+        let ends: Vec<usize> = found.last.iter().map(|last| last.point).collect();
         let (table, numbers) = self.adopt(node, found, meter)?;
-        for (place, class) in ends.into_iter().zip(classes) {
-            nested.classes.insert((node, numbers[place]), class);
+        for (point, class) in ends.into_iter().zip(classes) {
+            nested.classes.insert((node, numbers[point]), class);
         }
         Ok(table)
     }
 
-    /// The runs of a component that a place stands for, each by itself.
+    /// The runs of a component that a point stands for, each by itself.
     pub(super) fn apart(
         &mut self,
         node: NodeId,
-        place: usize,
+        point: usize,
         meter: &mut Meter<'_>,
     ) -> Result<Vec<usize>, Halt> {
         let take_apart =
-            |locals: &mut Self, nested: &mut Nested<E>| locals.taken_apart(nested, node, place, meter);
-        self.with_nested(self.component(node), take_apart).unwrap_or_else(|| Ok(vec![place]))
+            |locals: &mut Self, nested: &mut Nested<E>| locals.taken_apart(nested, node, point, meter);
+        self.with_nested(self.component(node), take_apart).unwrap_or_else(|| Ok(vec![point]))
     }
 
     fn taken_apart(
         &mut self,
         nested: &mut Nested<E>,
         node: NodeId,
-        place: usize,
+        point: usize,
         meter: &mut Meter<'_>,
     ) -> Result<Vec<usize>, Halt> {
-        let Some(Class { skeleton, nodes, places }) = nested.classes.get(&(node, place)) else {
-            return Ok(vec![place]);
+        let Some(Class { skeleton, nodes, points }) = nested.classes.get(&(node, point)) else {
+            return Ok(vec![point]);
         };
         let skeleton = nested.global.without_environment(skeleton);
         let letters = nested.global.letters(&skeleton);
-        let (nodes, places) = (nodes.clone(), places.clone());
+        let (nodes, points) = (nodes.clone(), points.clone());
         let inner = &mut nested.global.locals;
         let mut parts: Vec<Vec<usize>> = Vec::new();
-        for (node, places) in nodes.iter().zip(&places) {
+        for (node, points) in nodes.iter().zip(&points) {
             let mut of_part = Vec::new();
-            for place in places {
-                of_part.extend(inner.apart(*node, *place, meter)?);
+            for point in points {
+                of_part.extend(inner.apart(*node, *point, meter)?);
             }
             parts.push(of_part);
         }
         let sizes: Vec<usize> = parts.iter().map(Vec::len).collect();
-        let (component, observed) = (self.component(node), self.place(node, place).observed.clone());
+        let (component, observed) = (self.component(node), self.point(node, point).observed.clone());
         let mut apart = Vec::new();
         for_each_choice(&sizes, &mut |chosen| {
             // There may be very many, though few are told as long as they are alike.
             meter.glance(Done::default())?;
-            let places: Vec<usize> = parts.iter().zip(chosen).map(|(part, at)| part[*at]).collect();
-            let key = (node, skeleton.clone(), places);
+            let points: Vec<usize> = parts.iter().zip(chosen).map(|(part, at)| part[*at]).collect();
+            let key = (node, skeleton.clone(), points);
             if let Some(known) = nested.numbers.get(&key) {
                 apart.push(*known);
                 return Ok(());
@@ -644,9 +644,10 @@ impl<E: Embedded> Locals<E> {
                 .iter()
                 .map(|(agent, step)| self.checker.step_of(inner, component, *agent, step))
                 .collect();
-            let number = self.run_place(node, Spot { way: told, observed: observed.clone(), alike: Some(1) });
-            meter.other_bytes += PLACE_BYTES;
-            let pin = Pin { skeleton: key.1.clone(), places: key.2.clone(), letters };
+            let number =
+                self.run_point(node, FoundPoint { way: told, observed: observed.clone(), alike: Some(1) });
+            meter.other_bytes += POINT_BYTES;
+            let pin = Pin { skeleton: key.1.clone(), points: key.2.clone(), letters };
             nested.pins.insert((node, number), pin);
             nested.numbers.insert(key, number);
             apart.push(number);
@@ -656,22 +657,22 @@ impl<E: Embedded> Locals<E> {
     }
 
     /// For a run of a system that was taken apart: a hash of what its steps do not tell.
-    pub(super) fn letters(&self, node: NodeId, place: usize) -> Option<u128> {
+    pub(super) fn letters(&self, node: NodeId, point: usize) -> Option<u128> {
         let nested = self.nested.get(&self.component(node))?;
-        nested.pins.get(&(node, place)).map(|pin| pin.letters)
+        nested.pins.get(&(node, point)).map(|pin| pin.letters)
     }
 
-    /// The maximal traces of components that are no systems that a place at the end of a run stands for: hashes, and how
+    /// The maximal traces of components that are no systems that a point at the end of a run stands for: hashes, and how
     /// many each is for.
-    pub(super) fn ends(&mut self, node: NodeId, place: usize) -> Vec<(u128, u128)> {
+    pub(super) fn ends(&mut self, node: NodeId, point: usize) -> Vec<(u128, u128)> {
         let component = self.component(node);
         let Some(nested) = self.nested.get_mut(&component) else {
-            return vec![(self.end(node, place), self.place(node, place).traces)];
+            return vec![(self.end(node, point), self.point(node, point).traces)];
         };
-        let Some(Class { nodes, places, .. }) = nested.classes.get(&(node, place)) else { return Vec::new() };
+        let Some(Class { nodes, points, .. }) = nested.classes.get(&(node, point)) else { return Vec::new() };
         let inner = &mut nested.global.locals;
         let of_part =
-            nodes.iter().zip(places).flat_map(|(node, places)| places.iter().map(|at| (*node, *at)));
-        of_part.flat_map(|(node, place)| inner.ends(node, place)).collect()
+            nodes.iter().zip(points).flat_map(|(node, points)| points.iter().map(|at| (*node, *at)));
+        of_part.flat_map(|(node, point)| inner.ends(node, point)).collect()
     }
 }

@@ -8,7 +8,7 @@
 //! Differs: tables of the local explorers are not kept: those that are still needed are made again, and that a
 //! skeleton was explored to the end is known.
 //! Invariant: what a record refers to by number comes in an earlier record.
-//! Held by: quorate-cli/tests/resume.rs (killed at random moments).
+//! Restriction by: quorate-cli/tests/resume.rs (killed at random moments).
 
 use std::fmt;
 use std::hash::{DefaultHasher, Hash, Hasher};
@@ -19,7 +19,7 @@ use super::local::LabelId;
 use super::runs::Label;
 
 /// Keeps records.
-pub trait Ledger: Send {
+pub trait LogStore: Send {
     /// Everything that is kept so far, in order.
     fn read(&mut self) -> Result<Vec<Vec<u64>>, String>;
 
@@ -30,48 +30,48 @@ pub trait Ledger: Send {
     fn commit(&mut self) -> Result<(), String>;
 }
 
-/// A ledger that can be shared.
+/// A store that can be shared.
 #[derive(Clone)]
-pub struct Logbook(Arc<Mutex<dyn Ledger>>);
+pub struct ProgressLog(Arc<Mutex<dyn LogStore>>);
 
-impl Logbook {
-    /// Shares a ledger.
-    pub fn new(ledger: impl Ledger + 'static) -> Self {
-        Logbook(Arc::new(Mutex::new(ledger)))
+impl ProgressLog {
+    /// Shares a store.
+    pub fn new(store: impl LogStore + 'static) -> Self {
+        ProgressLog(Arc::new(Mutex::new(store)))
     }
 
-    pub(super) fn with<T>(&self, act: impl FnOnce(&mut dyn Ledger) -> T) -> T {
+    pub(super) fn with<T>(&self, act: impl FnOnce(&mut dyn LogStore) -> T) -> T {
         act(&mut *self.0.lock().unwrap_or_else(PoisonError::into_inner))
     }
 }
 
-impl fmt::Debug for Logbook {
+impl fmt::Debug for ProgressLog {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("Logbook")
+        f.write_str("ProgressLog")
     }
 }
 
-impl PartialEq for Logbook {
+impl PartialEq for ProgressLog {
     fn eq(&self, other: &Self) -> bool {
         Arc::ptr_eq(&self.0, &other.0)
     }
 }
 
-impl Eq for Logbook {}
+impl Eq for ProgressLog {}
 
 /// What an event is to its component, in numbers that mean the same in every process.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub(super) enum KeptWhat {
+pub(super) enum LoggedWhat {
     Interface(LabelId),
-    Rest(KeptPlace),
+    Pause(LoggedPoint),
 }
 
-/// A place of a node: the rests and labels that lead to the node, what was received there, and a hash of the place.
+/// A point of a node: the pauses and labels that lead to the node, what was received there, and a hash of the point.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub(super) struct KeptPlace {
+pub(super) struct LoggedPoint {
     pub(super) component: usize,
-    /// The place at which it rested before, if any.
-    pub(super) rest: Option<Box<KeptPlace>>,
+    /// The point at which it paused before, if any.
+    pub(super) pause: Option<Box<LoggedPoint>>,
     /// What others saw of each member since.
     pub(super) labels: Vec<Vec<LabelId>>,
     pub(super) taken: Vec<u32>,
@@ -80,11 +80,11 @@ pub(super) struct KeptPlace {
 
 /// An event as it is kept.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub(super) struct KeptEvent {
+pub(super) struct LoggedEvent {
     pub(super) component: usize,
-    pub(super) what: KeptWhat,
+    pub(super) what: LoggedWhat,
     pub(super) before: Vec<EventId>,
-    pub(super) rest: Option<EventId>,
+    pub(super) pause: Option<EventId>,
     pub(super) received: Vec<(EventId, usize)>,
     pub(super) bare: Option<EventId>,
 }
@@ -96,7 +96,7 @@ pub(super) struct Judged {
     pub(super) runs: u128,
     /// Does one of them never end?
     pub(super) endless: bool,
-    /// The maximal local traces that they are made of: hashes of places, and how many traces lead there.
+    /// The maximal local traces that they are made of: hashes of points, and how many traces lead there.
     pub(super) ends: Vec<(u128, u128)>,
 }
 
@@ -106,8 +106,8 @@ pub(super) enum Record {
     /// Something was asked of the embedded checker.
     Asked(Vec<u64>),
     Label(Label),
-    Event(KeptEvent),
-    /// A complete skeleton, and what was found out of it unless it is known without its rests.
+    Event(LoggedEvent),
+    /// A complete skeleton, and what was found out of it unless it is known without its pauses.
     Found(Skeleton, Option<Judged>),
     /// One more skeleton, in the order in which they were found, has no branches that are not known.
     Explored,
@@ -128,18 +128,18 @@ impl Record {
                 words.list(received, |words, message| words.put((*message).into()));
                 words.list(sent, |words, message| words.put((*message).into()));
             }
-            Record::Event(KeptEvent { component, what, before, rest, received, bare }) => {
+            Record::Event(LoggedEvent { component, what, before, pause, received, bare }) => {
                 words.put(2);
                 words.put(*component as u64);
                 match what {
-                    KeptWhat::Interface(label) => words.put((*label).into()),
-                    KeptWhat::Rest(place) => {
+                    LoggedWhat::Interface(label) => words.put((*label).into()),
+                    LoggedWhat::Pause(point) => {
                         words.put(u64::MAX);
-                        words.place(place);
+                        words.point(point);
                     }
                 }
                 words.list(before, |words, event| words.put((*event).into()));
-                words.option(rest.map(u64::from));
+                words.option(pause.map(u64::from));
                 words.list(received, |words, (event, at)| {
                     words.put((*event).into());
                     words.put(*at as u64);
@@ -175,14 +175,14 @@ impl Record {
                 received: from.list(Reader::short)?,
                 sent: from.list(Reader::short)?,
             }),
-            2 => Record::Event(KeptEvent {
+            2 => Record::Event(LoggedEvent {
                 component: from.index()?,
                 what: match from.take()? {
-                    u64::MAX => KeptWhat::Rest(from.place()?),
-                    label => KeptWhat::Interface(u32::try_from(label).ok()?),
+                    u64::MAX => LoggedWhat::Pause(from.point()?),
+                    label => LoggedWhat::Interface(u32::try_from(label).ok()?),
                 },
                 before: from.list(Reader::short)?,
-                rest: from.option()?.pop(),
+                pause: from.option()?.pop(),
                 received: from.list(|from| Some((from.short()?, from.index()?)))?,
                 bare: from.option()?.pop(),
             }),
@@ -241,12 +241,12 @@ impl Words {
         }
     }
 
-    fn place(&mut self, place: &KeptPlace) {
-        let KeptPlace { component, rest, labels, taken, hash } = place;
+    fn point(&mut self, point: &LoggedPoint) {
+        let LoggedPoint { component, pause, labels, taken, hash } = point;
         self.put(*component as u64);
-        self.put(rest.is_some().into());
-        if let Some(rest) = rest {
-            self.place(rest);
+        self.put(pause.is_some().into());
+        if let Some(pause) = pause {
+            self.point(pause);
         }
         self.list(labels, |words, labels| words.list(labels, |words, label| words.put((*label).into())));
         self.list(taken, |words, message| words.put((*message).into()));
@@ -259,8 +259,8 @@ struct Reader<'w>(&'w [u64]);
 
 impl Reader<'_> {
     fn take(&mut self) -> Option<u64> {
-        let (first, rest) = self.0.split_first()?;
-        self.0 = rest;
+        let (first, remaining) = self.0.split_first()?;
+        self.0 = remaining;
         Some(*first)
     }
 
@@ -290,10 +290,10 @@ impl Reader<'_> {
         (0..count).map(|_| each(self)).collect()
     }
 
-    fn place(&mut self) -> Option<KeptPlace> {
-        Some(KeptPlace {
+    fn point(&mut self) -> Option<LoggedPoint> {
+        Some(LoggedPoint {
             component: self.index()?,
-            rest: if self.take()? == 0 { None } else { Some(Box::new(self.place()?)) },
+            pause: if self.take()? == 0 { None } else { Some(Box::new(self.point()?)) },
             labels: self.list(|from| from.list(Reader::short))?,
             taken: self.list(Reader::short)?,
             hash: self.wide()?,
@@ -307,19 +307,19 @@ mod tests {
 
     #[test]
     fn records_are_read_as_they_were_written() {
-        let place = KeptPlace {
+        let point = LoggedPoint {
             component: 1,
-            rest: None,
+            pause: None,
             labels: vec![vec![3], vec![]],
             taken: vec![5],
             hash: 1 << 100,
         };
-        let resting = KeptPlace { rest: Some(Box::new(place.clone())), ..place.clone() };
-        let event = KeptEvent {
+        let pausing = LoggedPoint { pause: Some(Box::new(point.clone())), ..point.clone() };
+        let event = LoggedEvent {
             component: 2,
-            what: KeptWhat::Interface(7),
+            what: LoggedWhat::Interface(7),
             before: vec![1, 2],
-            rest: Some(0),
+            pause: Some(0),
             received: vec![(3, 4)],
             bare: None,
         };
@@ -328,7 +328,7 @@ mod tests {
         for record in [
             Record::Asked(vec![1, 2, 3]),
             Record::Label(label),
-            Record::Event(KeptEvent { what: KeptWhat::Rest(resting), ..event.clone() }),
+            Record::Event(LoggedEvent { what: LoggedWhat::Pause(pausing), ..event.clone() }),
             Record::Event(event),
             Record::Found(vec![1, 5], Some(judged)),
             Record::Found(vec![], None),

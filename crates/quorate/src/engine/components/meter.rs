@@ -7,14 +7,14 @@ use crate::report::{Coverage, Stopped, Watch};
 /// How many small things are done before the watch is told.
 const TICKS: u32 = 32;
 
-/// About what a place of a component takes, with the step that leads to it.
-pub(super) const PLACE_BYTES: u64 = 1024;
+/// About what a point of a component takes, with the step that leads to it.
+pub(super) const POINT_BYTES: u64 = 1024;
 
 /// What the local explorers have done.
 #[derive(Clone, Copy, Default)]
 pub(super) struct Done {
-    /// Places that were seen.
-    pub(super) places: u64,
+    /// LocalPoints that were seen.
+    pub(super) points: u64,
     /// Steps that were taken from them.
     pub(super) steps: u64,
     /// Runs of components with agents of their own that went as far as nobody sees it.
@@ -24,7 +24,7 @@ pub(super) struct Done {
 impl Done {
     pub(super) fn plus(self, more: Done) -> Done {
         Done {
-            places: self.places + more.places,
+            points: self.points + more.points,
             steps: self.steps + more.steps,
             runs: self.runs + more.runs,
         }
@@ -38,7 +38,7 @@ pub(super) struct Meter<'w> {
     bytes_max: Option<u64>,
     ticks: u32,
     done: Done,
-    /// What takes memory besides places: skeletons, tables, and what handlers answered.
+    /// What takes memory besides points: skeletons, tables, and what handlers answered.
     pub(super) other_bytes: u64,
     pub(super) coverage: Coverage,
     /// How many runs were enumerated.
@@ -60,8 +60,8 @@ impl<'w> Meter<'w> {
         }
     }
 
-    /// How many places of one table are too many.
-    pub(super) fn places_max(&self) -> u64 {
+    /// How many points of one table are too many.
+    pub(super) fn points_max(&self) -> u64 {
         self.states_max.unwrap_or(u64::MAX)
     }
 
@@ -80,9 +80,9 @@ impl<'w> Meter<'w> {
 
     /// Shows what was done, with what is under way.
     pub(super) fn show(&mut self, under_way: Done) {
-        let Done { places, steps, runs } = self.done.plus(under_way);
-        (self.coverage.states, self.coverage.transitions, self.runs) = (places, steps, runs);
-        self.coverage.bytes = places * PLACE_BYTES + self.other_bytes;
+        let Done { points, steps, runs } = self.done.plus(under_way);
+        (self.coverage.states, self.coverage.transitions, self.runs) = (points, steps, runs);
+        self.coverage.bytes = points * POINT_BYTES + self.other_bytes;
     }
 
     /// Something small was done.

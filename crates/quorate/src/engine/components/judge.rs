@@ -1,21 +1,21 @@
 //! What must hold, looked at skeleton by skeleton, and how many runs the skeletons stand for.
 //!
 //! From: DEMETER, section 6.2, consistent cuts; ALGORITHMS 6.3 and theorem 3. In a prefix of a skeleton each component
-//! may be at any place of its node, whatever the others are at: so a property is asked of every combination of what
+//! may be at any point of its node, whatever the others are at: so a property is asked of every combination of what
 //! it can see of each.
-//! A run is maximal if every component is at a place where nothing can happen with what is on offer, so a skeleton
+//! A run is maximal if every component is at a point where nothing can happen with what is on offer, so a skeleton
 //! stands for as many runs as the product of the traces that lead there.
 //! Differs: changes of what properties see are not made part of skeletons, which would multiply them: what can be seen
 //! at a node is a set. Where a property limits how many processes satisfy a local predicate, its violations are looked
 //! for without going through all cuts (`judge/conjunction.rs`).
-//! Held by: testkit/tests/dir.rs (verdicts and counts), quorate-zoo/tests/dir.rs.
+//! Restriction by: testkit/tests/dir.rs (verdicts and counts), quorate-zoo/tests/dir.rs.
 
 mod conjunction;
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::sync::Arc;
 
-use super::checker::{Embedded, MessageId};
+use super::checker::{ComponentChecker, MessageId};
 use super::events::{EventId, Skeleton, for_each_choice, for_each_closed_set};
 use super::global::{Global, Panicking};
 use super::journal::Judged;
@@ -29,7 +29,7 @@ use conjunction::Sight;
 
 /// What a property sees of the processes of a component; nothing of those that it does not look at.
 type View = Vec<Option<Value>>;
-/// What can be seen of a component, each with a place that shows it.
+/// What can be seen of a component, each with a point that shows it.
 type Views = Arc<Vec<(View, usize)>>;
 /// A property, a node, and what is on offer there.
 type Occasion = (usize, NodeId, Vec<MessageId>);
@@ -43,7 +43,7 @@ pub(super) struct Judge<'p> {
     /// Where a property limits how many satisfy a predicate: how many of a component can.
     sights: HashMap<Occasion, Arc<Vec<Sight>>>,
     mutant: Option<Mutant>,
-    /// The maximal local traces: hashes of the places at which a run has ended, and how many traces lead there.
+    /// The maximal local traces: hashes of the points at which a run has ended, and how many traces lead there.
     ends: BTreeMap<u128, u128>,
     /// How many runs were counted.
     pub(super) runs: u128,
@@ -71,8 +71,8 @@ impl<'p> Judge<'p> {
         self.ends.extend(judged.ends.iter().copied());
     }
 
-    /// Looks at a complete skeleton without rests.
-    pub(super) fn look_at<E: Embedded>(
+    /// Looks at a complete skeleton without pauses.
+    pub(super) fn look_at<E: ComponentChecker>(
         &mut self,
         global: &mut Global<E>,
         skeleton: &Skeleton,
@@ -91,7 +91,7 @@ impl<'p> Judge<'p> {
     }
 
     /// The runs with this skeleton: counts them, and looks at how they end.
-    fn end<E: Embedded>(
+    fn end<E: ComponentChecker>(
         &mut self,
         global: &mut Global<E>,
         skeleton: &Skeleton,
@@ -102,12 +102,12 @@ impl<'p> Judge<'p> {
         let mut quiescent: Vec<Vec<usize>> = Vec::new();
         let mut runs: u128 = 1;
         for component in 0..global.components() {
-            let node = global.standing(skeleton, component, meter)?.node;
-            let offers = global.on_offer(skeleton, component).contents;
+            let node = global.position(skeleton, component, meter)?.node;
+            let offers = global.receivable(skeleton, component).contents;
             let table = global.locals.table(node, &offers, meter)?;
-            let traces = table.quiescent.iter().map(|place| {
-                let place = global.locals.place(node, *place);
-                place.traces.saturating_mul(global.ways_to_take(&offers, &place.taken))
+            let traces = table.quiescent.iter().map(|point| {
+                let point = global.locals.point(node, *point);
+                point.traces.saturating_mul(global.ways_to_take(&offers, &point.taken))
             });
             runs = runs.saturating_mul(traces.fold(0, u128::saturating_add));
             endless |= table.endless;
@@ -118,9 +118,9 @@ impl<'p> Judge<'p> {
             return Ok(Judged { endless, ..Judged::default() });
         }
         let mut ends = Vec::new();
-        for (node, places) in nodes.iter().zip(&quiescent) {
-            for &place in places {
-                ends.extend(global.locals.ends(*node, place));
+        for (node, points) in nodes.iter().zip(&quiescent) {
+            for &point in points {
+                ends.extend(global.locals.ends(*node, point));
             }
         }
         for (at, property) in self.properties.iter().enumerate() {
@@ -129,10 +129,10 @@ impl<'p> Judge<'p> {
             }
             let seen = nodes.iter().zip(&quiescent);
             let seen: Vec<Views> =
-                seen.map(|(node, places)| Arc::new(views_of(global, property, *node, places))).collect();
-            if let Some(places) = broken_by(global, property, &seen, meter)? {
+                seen.map(|(node, points)| Arc::new(views_of(global, property, *node, points))).collect();
+            if let Some(points) = broken_by(global, property, &seen, meter)? {
                 let skeleton = skeleton.clone();
-                return Err(Halt::Broken(Box::new(Broken { property: at, cut: Cut { skeleton, places } })));
+                return Err(Halt::Broken(Box::new(Broken { property: at, cut: Cut { skeleton, points } })));
             }
         }
         Ok(Judged { runs, endless, ends })
@@ -141,7 +141,7 @@ impl<'p> Judge<'p> {
     /// Asks a property of everything that it can see in any prefix of a skeleton. The more is on offer to a component,
     /// the more can be seen of it; so where the components are that it looks at is all that has to be chosen, and the
     /// others go as far as they can.
-    fn cut_everywhere<E: Embedded>(
+    fn cut_everywhere<E: ComponentChecker>(
         &mut self,
         global: &mut Global<E>,
         skeleton: &Skeleton,
@@ -172,8 +172,8 @@ impl<'p> Judge<'p> {
             }
             match broken_by(global, property, &views, meter)? {
                 None => Ok(()),
-                Some(places) => {
-                    let cut = Cut { skeleton: cut, places };
+                Some(points) => {
+                    let cut = Cut { skeleton: cut, points };
                     Err(Halt::Broken(Box::new(Broken { property: at, cut })))
                 }
             }
@@ -181,7 +181,7 @@ impl<'p> Judge<'p> {
     }
 
     /// The components that a property looks at. What it looks at, it looks at from the start.
-    fn looked_at<E: Embedded>(
+    fn looked_at<E: ComponentChecker>(
         &mut self,
         global: &mut Global<E>,
         at: usize,
@@ -198,7 +198,7 @@ impl<'p> Judge<'p> {
     }
 
     /// What a property can see of a component in a skeleton, and its number.
-    fn views_in<E: Embedded>(
+    fn views_in<E: ComponentChecker>(
         &mut self,
         global: &mut Global<E>,
         skeleton: &Skeleton,
@@ -206,13 +206,13 @@ impl<'p> Judge<'p> {
         at: usize,
         meter: &mut Meter<'_>,
     ) -> Result<(usize, Views), Halt> {
-        let node = global.standing(skeleton, component, meter)?.node;
+        let node = global.position(skeleton, component, meter)?.node;
         let occasion = (at, node, global.offers_for_sights(skeleton, component, node));
         if let Some((number, known)) = self.views.get(&occasion) {
             return Ok((*number, Arc::clone(known)));
         }
         let table = table_in(global, skeleton, component, (node, &occasion.2), meter)?;
-        let views = Arc::new(views_of(global, &self.properties[at], node, &table.places));
+        let views = Arc::new(views_of(global, &self.properties[at], node, &table.points));
         let number = self.views.len();
         self.views.insert(occasion, (number, Arc::clone(&views)));
         Ok((number, views))
@@ -221,7 +221,7 @@ impl<'p> Judge<'p> {
 
 /// What a component can do in a skeleton in which it is at this node, with these messages on offer. Where nothing but a
 /// panic can come next, there is nothing to be seen; so a panic ends the search.
-fn table_in<E: Embedded>(
+fn table_in<E: ComponentChecker>(
     global: &mut Global<E>,
     skeleton: &Skeleton,
     component: usize,
@@ -238,28 +238,28 @@ fn table_in<E: Embedded>(
     }
 }
 
-/// What a property can see at some places of a node.
-fn views_of<E: Embedded>(
+/// What a property can see at some points of a node.
+fn views_of<E: ComponentChecker>(
     global: &Global<E>,
     property: &Property,
     node: NodeId,
-    places: &[usize],
+    points: &[usize],
 ) -> Vec<(View, usize)> {
     let mut known: HashSet<View> = HashSet::new();
     let mut views = Vec::new();
-    for &place in places {
-        let observed = &global.locals.place(node, place).observed;
+    for &point in points {
+        let observed = &global.locals.point(node, point).observed;
         let view: View =
             observed.iter().map(|number| property.observe(global.locals.checker.observed(*number))).collect();
         if known.insert(view.clone()) {
-            views.push((view, place));
+            views.push((view, point));
         }
     }
     views
 }
 
-/// A combination of places, one for each component, whose views break a property.
-fn broken_by<E: Embedded>(
+/// A combination of points, one for each component, whose views break a property.
+fn broken_by<E: ComponentChecker>(
     global: &Global<E>,
     property: &Property,
     views: &[Views],
@@ -288,7 +288,11 @@ fn broken_by<E: Embedded>(
 }
 
 /// For each of some events, which of the others are among its causes.
-fn causes_among<E: Embedded>(global: &Global<E>, skeleton: &Skeleton, among: &[EventId]) -> Vec<Vec<usize>> {
+fn causes_among<E: ComponentChecker>(
+    global: &Global<E>,
+    skeleton: &Skeleton,
+    among: &[EventId],
+) -> Vec<Vec<usize>> {
     let mut causes: HashMap<EventId, BTreeSet<usize>> = HashMap::new();
     for &event in skeleton {
         let mut all = BTreeSet::new();

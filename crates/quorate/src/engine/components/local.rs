@@ -9,24 +9,24 @@
 //! sees those, and what was received since the last send can be told when the next is sent. The order of receptions is
 //! then the process's own affair: single-message Paxos (2,3,1) has 312 skeletons for its 167,040 runs. Where there are
 //! several agents it would have to be told which of them knows of which reception, so there receptions are events, and
-//! runs are enumerated (`enumerate.rs`). Places with the same future are one, with the number of traces that lead there.
+//! runs are enumerated (`enumerate.rs`). LocalPoints with the same future are one, with the number of traces that lead there.
 //! Known: where one way of a component can end and another goes on, the first must be noticed by itself, though nobody
-//! sees anything of it. A *rest* is such a way: a node of its own, with one place.
-//! Invariant: the places of a table are all that the traces with its skeleton lead to, if they receive no more than
+//! sees anything of it. A *pause* is such a way: a node of its own, with one point.
+//! Invariant: the points of a table are all that the traces with its skeleton lead to, if they receive no more than
 //! what is on offer.
-//! Held by: testkit/tests/dir.rs.
+//! Restriction by: testkit/tests/dir.rs.
 
 mod enumerate;
 mod workers;
 
-pub(super) use enumerate::{Explored, Last, Panicked, Spot, Way};
+pub(super) use enumerate::{Explored, FoundPoint, Last, Panicked, Way};
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::sync::Arc;
 
 use super::Halt;
-use super::checker::{Embedded, MessageId, Move, PointId};
-use super::journal::{KeptPlace, hash128};
+use super::checker::{ComponentChecker, LocalPointId, MessageId, Move};
+use super::journal::{LoggedPoint, hash128};
 use super::meter::{Done, Meter};
 use super::nested::Nested;
 use super::runs::Label;
@@ -39,31 +39,31 @@ pub(super) type NodeId = usize;
 /// About what a table takes besides what it lists.
 const TABLE_BYTES: u64 = 256;
 
-/// What a local skeleton is: the rest it follows, if any, and the interface events of each process since.
+/// What a local skeleton is: the pause it follows, if any, and the interface events of each process since.
 #[derive(Clone, PartialEq, Eq, Hash)]
 struct Key {
     component: usize,
-    rest: Option<(NodeId, usize)>,
+    pause: Option<(NodeId, usize)>,
     labels: Vec<Vec<LabelId>>,
 }
 
-/// How a place was reached first.
+/// How a point was reached first.
 #[derive(Clone)]
 enum Cause<S> {
     Start,
-    Rest(NodeId, usize),
-    /// From a place of the same node.
+    Pause(NodeId, usize),
+    /// From a point of the same node.
     Inside(usize, S),
-    /// From a place of an earlier node.
+    /// From a point of an earlier node.
     Across(NodeId, usize, S),
     /// From the beginning, by operations of agents.
     Run(Vec<(usize, S)>),
 }
 
-/// A place in the run of a component.
-pub(super) struct Place<S> {
-    /// Its number, where places can be told.
-    point: PointId,
+/// A point in the run of a component.
+pub(super) struct NodePoint<S> {
+    /// Its number, where points can be told.
+    local_point: LocalPointId,
     /// What properties see of each member there.
     pub(super) observed: Vec<usize>,
     /// What was received since others last saw something.
@@ -73,10 +73,10 @@ pub(super) struct Place<S> {
     cause: Cause<S>,
 }
 
-/// A panic at a place.
+/// A panic at a point.
 #[derive(Clone)]
 pub(super) struct Panic {
-    pub(super) place: usize,
+    pub(super) point: usize,
     /// Which of all panics.
     pub(super) number: usize,
 }
@@ -84,17 +84,17 @@ pub(super) struct Panic {
 /// What a component can do at a node with certain messages on offer.
 #[derive(Default)]
 pub(super) struct Table {
-    /// The places where it can be.
-    pub(super) places: Vec<usize>,
+    /// The points where it can be.
+    pub(super) points: Vec<usize>,
     /// The interface events that can come next.
     pub(super) branches: Vec<LabelId>,
-    /// The places at which nothing can happen.
+    /// The points at which nothing can happen.
     pub(super) quiescent: Vec<usize>,
-    /// Where runs are enumerated: the places at which nothing can happen but what others see, and what that is.
+    /// Where runs are enumerated: the points at which nothing can happen but what others see, and what that is.
     pub(super) last: Vec<(usize, Vec<LabelId>)>,
     pub(super) panics: Vec<Panic>,
-    /// The places at which the component may rest, though it could do something elsewhere.
-    pub(super) rests: Vec<usize>,
+    /// The points at which the component may pause, though it could do something elsewhere.
+    pub(super) pauses: Vec<usize>,
     /// Can it go on for ever without others seeing it?
     pub(super) endless: bool,
 }
@@ -106,13 +106,13 @@ pub(super) struct Wanted {
     pub(super) offers: Vec<MessageId>,
 }
 
-type Seed<S> = (PointId, u128, Cause<S>);
+type Seed<S> = (LocalPointId, u128, Cause<S>);
 
 struct Node<S> {
     key: Key,
     seeds: Vec<Seed<S>>,
-    places: Vec<Place<S>>,
-    numbers: HashMap<(PointId, Vec<MessageId>), usize>,
+    points: Vec<NodePoint<S>>,
+    numbers: HashMap<(LocalPointId, Vec<MessageId>), usize>,
     /// Where runs are enumerated: their operations, by agent.
     runs: HashMap<Vec<(usize, S)>, usize>,
     tables: HashMap<Vec<MessageId>, Arc<Table>>,
@@ -123,14 +123,14 @@ struct Node<S> {
 }
 
 /// The local explorers of all components.
-pub(super) struct Locals<E: Embedded> {
+pub(super) struct Locals<E: ComponentChecker> {
     pub(super) checker: E,
     in_order: bool,
     mutant: Option<Mutant>,
     /// How many tables are made at a time.
     threads: usize,
     /// Checkers that make them.
-    twins: Vec<E>,
+    forks: Vec<E>,
     /// The components that are systems themselves.
     pub(super) nested: HashMap<usize, Box<Nested<E>>>,
     nodes: Vec<Node<E::Step>>,
@@ -139,21 +139,21 @@ pub(super) struct Locals<E: Embedded> {
     label_numbers: HashMap<Label, LabelId>,
     /// The steps that panic, or after which agents wait for each other, with what is known of why.
     pub(super) panics: Vec<(Option<E::Step>, String)>,
-    /// The hashes of places that were asked for.
+    /// The hashes of points that were asked for.
     hashes: HashMap<(NodeId, usize), u128>,
     /// The hashes of traces that were asked for.
     ends: HashMap<(NodeId, usize), u128>,
 }
 
-impl<E: Embedded> Locals<E> {
+impl<E: ComponentChecker> Locals<E> {
     pub(super) fn new(mut checker: E, in_order: bool, search: &Search) -> Self {
         let mut nodes = Vec::new();
         let mut numbers = HashMap::new();
         for component in 0..checker.components().count() {
             let labels = vec![Vec::new(); checker.components().members(component).len()];
-            let key = Key { component, rest: None, labels };
+            let key = Key { component, pause: None, labels };
             numbers.insert(key.clone(), nodes.len());
-            let start = checker.places(component).map(|places| places.start(component));
+            let start = checker.local_points(component).map(|points| points.start(component));
             nodes.push(Node::new(key, start.map(|start| (start, 1, Cause::Start)).into_iter().collect()));
         }
         let (labels, label_numbers) = (Vec::new(), HashMap::new());
@@ -168,7 +168,7 @@ impl<E: Embedded> Locals<E> {
             in_order,
             mutant: search.tuning.mutant,
             threads: search.threads,
-            twins: Vec::new(),
+            forks: Vec::new(),
             nested,
             nodes,
             numbers,
@@ -202,8 +202,8 @@ impl<E: Embedded> Locals<E> {
         self.nodes[node].key.component
     }
 
-    pub(super) fn place(&self, node: NodeId, place: usize) -> &Place<E::Step> {
-        &self.nodes[node].places[place]
+    pub(super) fn point(&self, node: NodeId, point: usize) -> &NodePoint<E::Step> {
+        &self.nodes[node].points[point]
     }
 
     /// Puts messages into the one form in which they are kept: sorted, or in their order for each sender and receiver.
@@ -265,16 +265,16 @@ impl<E: Embedded> Locals<E> {
         self.nodes[wanted.node].tables.contains_key(&wanted.offers)
     }
 
-    /// The node of a component that rests at a place of a node.
-    pub(super) fn rest(&mut self, node: NodeId, place: usize) -> NodeId {
+    /// The node of a component that pauses at a point of a node.
+    pub(super) fn pause(&mut self, node: NodeId, point: usize) -> NodeId {
         let Key { component, labels, .. } = &self.nodes[node].key;
         let key =
-            Key { component: *component, rest: Some((node, place)), labels: vec![Vec::new(); labels.len()] };
+            Key { component: *component, pause: Some((node, point)), labels: vec![Vec::new(); labels.len()] };
         if let Some(known) = self.numbers.get(&key) {
             return *known;
         }
-        let Place { point, traces, .. } = &self.nodes[node].places[place];
-        let seed = (*point, *traces, Cause::Rest(node, place));
+        let NodePoint { local_point, traces, .. } = &self.nodes[node].points[point];
+        let seed = (*local_point, *traces, Cause::Pause(node, point));
         self.insert(key, vec![seed])
     }
 
@@ -285,28 +285,35 @@ impl<E: Embedded> Locals<E> {
         fresh
     }
 
-    /// The number of a place of a node, where places can be told.
-    fn number_place(
+    /// The number of a point of a node, where points can be told.
+    fn number_point(
         &mut self,
         node: NodeId,
-        point: PointId,
+        local_point: LocalPointId,
         taken: Vec<MessageId>,
         cause: Cause<E::Step>,
         done: &mut Done,
     ) -> usize {
         let component = self.component(node);
         let Locals { nodes, checker, .. } = self;
-        let Node { places, numbers, .. } = &mut nodes[node];
-        *numbers.entry((point, taken)).or_insert_with_key(|(point, taken)| {
-            done.places += 1;
-            let observed = checker.places(component).map(|there| there.observed_at(component, *point));
+        let Node { points, numbers, .. } = &mut nodes[node];
+        *numbers.entry((local_point, taken)).or_insert_with_key(|(local_point, taken)| {
+            done.points += 1;
+            let observed =
+                checker.local_points(component).map(|there| there.observed_at(component, *local_point));
             let observed = observed.into_iter().collect();
-            places.push(Place { point: *point, observed, taken: taken.clone(), traces: 0, cause });
-            places.len() - 1
+            points.push(NodePoint {
+                local_point: *local_point,
+                observed,
+                taken: taken.clone(),
+                traces: 0,
+                cause,
+            });
+            points.len() - 1
         })
     }
 
-    /// What a component can do at a node with these messages on offer: finds every place where it can be, from those
+    /// What a component can do at a node with these messages on offer: finds every point where it can be, from those
     /// that were known when its skeleton was first seen, by what nobody sees after that.
     pub(super) fn table(
         &mut self,
@@ -330,7 +337,7 @@ impl<E: Embedded> Locals<E> {
 
     /// Are the runs of a component enumerated, one by one?
     pub(super) fn is_enumerated(&mut self, component: usize) -> bool {
-        self.checker.places(component).is_none()
+        self.checker.local_points(component).is_none()
     }
 
     fn keep_table(
@@ -341,7 +348,7 @@ impl<E: Embedded> Locals<E> {
         meter: &mut Meter<'_>,
     ) -> Result<Arc<Table>, Halt> {
         let table = Arc::new(table);
-        let entries = offers.len() + table.places.len() + table.quiescent.len() + table.branches.len();
+        let entries = offers.len() + table.points.len() + table.quiescent.len() + table.branches.len();
         meter.other_bytes += 8 * entries as u64 + TABLE_BYTES;
         if table.panics.is_empty() {
             self.nodes[node].sound.get_or_insert_with(|| offers.to_vec());
@@ -353,47 +360,48 @@ impl<E: Embedded> Locals<E> {
         }
     }
 
-    /// What a component can do whose places can be told.
+    /// What a component can do whose points can be told.
     fn merge(&mut self, node: NodeId, offers: &[MessageId], meter: &mut Meter<'_>) -> Result<Table, Halt> {
         let mut found = Found::default();
-        for (point, traces, cause) in self.nodes[node].seeds.clone() {
-            let place = self.number_place(node, point, Vec::new(), cause, &mut found.done);
-            let at = found.note(place);
+        for (local_point, traces, cause) in self.nodes[node].seeds.clone() {
+            let point = self.number_point(node, local_point, Vec::new(), cause, &mut found.done);
+            let at = found.note(point);
             let so_far = found.begin.entry(at).or_default();
             *so_far = so_far.saturating_add(traces);
         }
         let mut expanded = 0;
-        while expanded < found.table.places.len() {
+        while expanded < found.table.points.len() {
             self.expand(node, offers, expanded, &mut found);
             expanded += 1;
             meter.add(std::mem::take(&mut found.done))?;
         }
         found.table.endless = !self.count_traces(node, &found);
-        found.table.rests = self.rests(node, &found);
+        found.table.pauses = self.pauses(node, &found);
         for (label, steps) in found.branches {
             found.table.branches.push(label);
             let mut key = self.nodes[node].key.clone();
             key.labels[self.labels[label as usize].member].push(label);
             if !self.numbers.contains_key(&key) {
                 let seeds =
-                    steps.into_iter().filter_map(|(place, step)| self.seed(node, place, step)).collect();
+                    steps.into_iter().filter_map(|(point, step)| self.seed(node, point, step)).collect();
                 self.insert(key, seeds);
             }
         }
         Ok(found.table)
     }
 
-    /// Finds what can happen at a place of a table.
+    /// Finds what can happen at a point of a table.
     fn expand(&mut self, node: NodeId, offers: &[MessageId], at: usize, found: &mut Found<E::Step>) {
         let component = self.component(node);
-        let place = found.table.places[at];
-        let Place { point, taken, .. } = &self.nodes[node].places[place];
-        let (point, taken) = (*point, taken.clone());
+        let point = found.table.points[at];
+        let NodePoint { local_point, taken, .. } = &self.nodes[node].points[point];
+        let (local_point, taken) = (*local_point, taken.clone());
         let offered = self.deliverable(offers, &taken);
-        let moves = self.checker.places(component).map(|places| places.moves(component, point, &offered));
+        let moves =
+            self.checker.local_points(component).map(|points| points.moves(component, local_point, &offered));
         let moves = moves.unwrap_or_default();
         if moves.is_empty() {
-            found.table.quiescent.push(place);
+            found.table.quiescent.push(point);
         }
         found.needs.push(moves.iter().map(|step| step.received.clone()).collect());
         let clock = vec![self.depth(node) + 1];
@@ -407,18 +415,18 @@ impl<E: Embedded> Locals<E> {
             }
             match step.leads {
                 None => {
-                    found.table.panics.push(Panic { place, number: self.panics.len() });
+                    found.table.panics.push(Panic { point, number: self.panics.len() });
                     self.panics.push((Some(step.step), String::new()));
                 }
                 Some(_) if !step.sent.is_empty() => {
                     found.seen.push(together.clone());
                     let (clock, sent) = (clock.clone(), step.sent.clone());
                     let label = self.number_label(Label { member: 0, clock, received: together, sent });
-                    found.branches.entry(label).or_default().push((place, step));
+                    found.branches.entry(label).or_default().push((point, step));
                 }
                 Some(next) => {
-                    let cause = Cause::Inside(place, step.step);
-                    let next = self.number_place(node, next, together, cause, &mut found.done);
+                    let cause = Cause::Inside(point, step.step);
+                    let next = self.number_point(node, next, together, cause, &mut found.done);
                     let next = found.note(next);
                     found.ways[at].push((next, step.ways));
                 }
@@ -428,25 +436,25 @@ impl<E: Embedded> Locals<E> {
 
     /// How many interface events of a component of one member there are at a node.
     fn depth(&self, node: NodeId) -> usize {
-        let Key { rest, labels, .. } = &self.nodes[node].key;
-        labels[0].len() + rest.map_or(0, |(before, _)| self.depth(before))
+        let Key { pause, labels, .. } = &self.nodes[node].key;
+        labels[0].len() + pause.map_or(0, |(before, _)| self.depth(before))
     }
 
-    /// Where a step from a place of a node leads, as a place of the next node.
-    fn seed(&self, node: NodeId, place: usize, step: Move<E::Step>) -> Option<Seed<E::Step>> {
-        let traces = self.nodes[node].places[place].traces.saturating_mul(step.ways);
-        Some((step.leads?, traces, Cause::Across(node, place, step.step)))
+    /// Where a step from a point of a node leads, as a point of the next node.
+    fn seed(&self, node: NodeId, point: usize, step: Move<E::Step>) -> Option<Seed<E::Step>> {
+        let traces = self.nodes[node].points[point].traces.saturating_mul(step.ways);
+        Some((step.leads?, traces, Cause::Across(node, point, step.step)))
     }
 
-    /// Counts the traces that lead to each place. They are counted by their length, so that each place passes all that
+    /// Counts the traces that lead to each point. They are counted by their length, so that each point passes all that
     /// lead to it on to the next. `false` if they never end.
     fn count_traces(&mut self, node: NodeId, found: &Found<E::Step>) -> bool {
-        let places = &found.table.places;
-        let mut traces: Vec<u128> = vec![0; places.len()];
+        let points = &found.table.points;
+        let mut traces: Vec<u128> = vec![0; points.len()];
         let mut layer = found.begin.clone();
         let mut layers = 0;
-        // A way that is longer than this comes to a place twice.
-        while !layer.is_empty() && layers <= places.len() {
+        // A way that is longer than this comes to a point twice.
+        while !layer.is_empty() && layers <= points.len() {
             let mut next: BTreeMap<usize, u128> = BTreeMap::new();
             for (at, more) in layer {
                 traces[at] = traces[at].saturating_add(more);
@@ -458,18 +466,18 @@ impl<E: Embedded> Locals<E> {
             layer = next;
             layers += 1;
         }
-        for (place, traces) in places.iter().zip(traces) {
-            self.nodes[node].places[*place].traces = traces;
+        for (point, traces) in points.iter().zip(traces) {
+            self.nodes[node].points[*point].traces = traces;
         }
         layer.is_empty()
     }
 
-    /// The places where a component may stay although, with something on offer, others could see it do something from
-    /// another place: those from which no step needs as little.
-    fn rests(&self, node: NodeId, found: &Found<E::Step>) -> Vec<usize> {
-        let places = &found.table.places;
+    /// The points where a component may stay although, with something on offer, others could see it do something from
+    /// another point: those from which no step needs as little.
+    fn pauses(&self, node: NodeId, found: &Found<E::Step>) -> Vec<usize> {
+        let points = &found.table.points;
         let stays = |at: usize, wanted: &[MessageId]| {
-            let taken = &self.nodes[node].places[places[at]].taken;
+            let taken = &self.nodes[node].points[points[at]].taken;
             let mut left = wanted.to_vec();
             for message in taken {
                 if let Some(at) = left.iter().position(|other| other == message) {
@@ -478,8 +486,8 @@ impl<E: Embedded> Locals<E> {
             }
             !found.needs[at].iter().any(|needed| needed.iter().all(|message| left.contains(message)))
         };
-        let rests = |at: &usize| places.len() > 1 && found.seen.iter().any(|wanted| stays(*at, wanted));
-        (0..places.len()).filter(rests).map(|at| places[at]).collect()
+        let pauses = |at: &usize| points.len() > 1 && found.seen.iter().any(|wanted| stays(*at, wanted));
+        (0..points.len()).filter(pauses).map(|at| points[at]).collect()
     }
 
     /// The labels from this one on.
@@ -487,14 +495,14 @@ impl<E: Embedded> Locals<E> {
         &self.labels[from..]
     }
 
-    /// A hash of a place with its node, the same in every process in which labels have the same numbers.
-    pub(super) fn hash(&mut self, node: NodeId, place: usize) -> u128 {
-        if let Some(known) = self.hashes.get(&(node, place)) {
+    /// A hash of a point with its node, the same in every process in which labels have the same numbers.
+    pub(super) fn hash(&mut self, node: NodeId, point: usize) -> u128 {
+        if let Some(known) = self.hashes.get(&(node, point)) {
             return *known;
         }
         let component = self.component(node);
-        let Place { point, taken, cause, .. } = &self.nodes[node].places[place];
-        let point = *point;
+        let NodePoint { local_point, taken, cause, .. } = &self.nodes[node].points[point];
+        let local_point = *local_point;
         let run = match cause {
             Cause::Run(operations) => {
                 let mut by_agent = operations.clone();
@@ -504,70 +512,70 @@ impl<E: Embedded> Locals<E> {
             _ => 0,
         };
         let mut parts = vec![hash128(&(component, &self.nodes[node].key.labels, taken)), run];
-        if let Some(there) = self.checker.places(component) {
-            parts.push(there.fingerprint(component, point));
+        if let Some(there) = self.checker.local_points(component) {
+            parts.push(there.fingerprint(component, local_point));
         }
-        parts.extend(self.letters(node, place));
-        if let Some((before, at)) = self.nodes[node].key.rest {
+        parts.extend(self.letters(node, point));
+        if let Some((before, at)) = self.nodes[node].key.pause {
             parts.push(self.hash(before, at));
         }
         let hash = hash128(&parts);
-        self.hashes.insert((node, place), hash);
+        self.hashes.insert((node, point), hash);
         hash
     }
 
-    /// A hash of the traces that end at a place, the same wherever they are told.
-    pub(super) fn end(&mut self, node: NodeId, place: usize) -> u128 {
+    /// A hash of the traces that end at a point, the same wherever they are told.
+    pub(super) fn end(&mut self, node: NodeId, point: usize) -> u128 {
         let component = self.component(node);
         if !self.is_enumerated(component) {
-            return self.hash(node, place);
+            return self.hash(node, point);
         }
-        if let Some(known) = self.ends.get(&(node, place)) {
+        if let Some(known) = self.ends.get(&(node, point)) {
             return *known;
         }
-        let run = enumerate::by_agent(self.run(node, place));
+        let run = enumerate::by_agent(self.run(node, point));
         let end = hash128(&(self.checker.components().members(component), run));
-        self.ends.insert((node, place), end);
+        self.ends.insert((node, point), end);
         end
     }
 
-    /// The rest that a node follows, if any.
-    pub(super) fn rest_before(&self, node: NodeId) -> Option<(NodeId, usize)> {
-        self.nodes[node].key.rest
+    /// The pause that a node follows, if any.
+    pub(super) fn pause_before(&self, node: NodeId) -> Option<(NodeId, usize)> {
+        self.nodes[node].key.pause
     }
 
-    /// The number of the place to which a run leads.
-    pub(super) fn run_place(&mut self, node: NodeId, spot: Spot<E::Step>) -> usize {
-        self.nodes[node].run_place(spot)
+    /// The number of the point to which a run leads.
+    pub(super) fn run_point(&mut self, node: NodeId, found: FoundPoint<E::Step>) -> usize {
+        self.nodes[node].run_point(found)
     }
 
-    /// The run that leads to a place, where runs are enumerated: who does what.
-    pub(super) fn run(&self, node: NodeId, place: usize) -> &[(usize, E::Step)] {
-        match &self.nodes[node].places[place].cause {
+    /// The run that leads to a point, where runs are enumerated: who does what.
+    pub(super) fn run(&self, node: NodeId, point: usize) -> &[(usize, E::Step)] {
+        match &self.nodes[node].points[point].cause {
             Cause::Run(way) => way,
             _ => &[],
         }
     }
 
-    /// A place in a form in which it can be kept.
-    pub(super) fn kept(&mut self, node: NodeId, place: usize) -> KeptPlace {
-        let hash = self.hash(node, place);
-        let Key { component, rest, labels } = self.nodes[node].key.clone();
-        let rest = rest.map(|(before, at)| Box::new(self.kept(before, at)));
-        let taken = self.nodes[node].places[place].taken.clone();
-        KeptPlace { component, rest, labels, taken, hash }
+    /// A point in a form in which it can be kept.
+    pub(super) fn kept(&mut self, node: NodeId, point: usize) -> LoggedPoint {
+        let hash = self.hash(node, point);
+        let Key { component, pause, labels } = self.nodes[node].key.clone();
+        let pause = pause.map(|(before, at)| Box::new(self.kept(before, at)));
+        let taken = self.nodes[node].points[point].taken.clone();
+        LoggedPoint { component, pause, labels, taken, hash }
     }
 
-    /// A place that was kept; nothing if there is no such place.
+    /// A point that was kept; nothing if there is no such point.
     pub(super) fn found_again(
         &mut self,
-        kept: &KeptPlace,
+        kept: &LoggedPoint,
         meter: &mut Meter<'_>,
     ) -> Result<Option<(NodeId, usize)>, Halt> {
         let mut node = Self::root(kept.component);
-        if let Some(rest) = &kept.rest {
-            let Some((before, at)) = self.found_again(rest, meter)? else { return Ok(None) };
-            node = self.rest(before, at);
+        if let Some(pause) = &kept.pause {
+            let Some((before, at)) = self.found_again(pause, meter)? else { return Ok(None) };
+            node = self.pause(before, at);
         }
         let before: Vec<usize> = self.skeleton(node).iter().map(Vec::len).collect();
         let mut known = vec![0; kept.labels.len()];
@@ -585,32 +593,32 @@ impl<E: Embedded> Locals<E> {
             };
         }
         let table = self.table(node, &kept.taken, meter)?;
-        let mut places: Vec<usize> = Vec::new();
+        let mut points: Vec<usize> = Vec::new();
         if self.is_nested(kept.component) {
-            // A place that stands for several runs looks like the first of them, but a rest is of one run.
-            for (place, _) in &table.last {
-                places.extend(self.apart(node, *place, meter)?);
+            // A point that stands for several runs looks like the first of them, but a pause is of one run.
+            for (point, _) in &table.last {
+                points.extend(self.apart(node, *point, meter)?);
             }
         } else {
-            places.extend(0..self.nodes[node].places.len());
+            points.extend(0..self.nodes[node].points.len());
         }
-        Ok(places.into_iter().find(|place| self.hash(node, *place) == kept.hash).map(|place| (node, place)))
+        Ok(points.into_iter().find(|point| self.hash(node, *point) == kept.hash).map(|point| (node, point)))
     }
 
-    /// The steps that lead to a place, from the start.
-    pub(super) fn way_to(&self, mut node: NodeId, mut place: usize) -> Vec<E::Step> {
+    /// The steps that lead to a point, from the start.
+    pub(super) fn way_to(&self, mut node: NodeId, mut point: usize) -> Vec<E::Step> {
         let mut way = Vec::new();
         loop {
-            match &self.nodes[node].places[place].cause {
+            match &self.nodes[node].points[point].cause {
                 Cause::Start => break,
-                Cause::Rest(before, at) => (node, place) = (*before, *at),
+                Cause::Pause(before, at) => (node, point) = (*before, *at),
                 Cause::Inside(at, step) => {
                     way.push(step.clone());
-                    place = *at;
+                    point = *at;
                 }
                 Cause::Across(before, at, step) => {
                     way.push(step.clone());
-                    (node, place) = (*before, *at);
+                    (node, point) = (*before, *at);
                 }
                 Cause::Run(operations) => {
                     way.extend(operations.iter().rev().map(|(_, step)| step.clone()));
@@ -638,19 +646,19 @@ fn next_in_causal_order<'l>(
     })
 }
 
-/// A table in the making. Places are told by their position in it.
+/// A table in the making. LocalPoints are told by their position in it.
 struct Found<S> {
     table: Table,
     at: HashMap<usize, usize>,
     /// Where steps lead that nobody sees, and how many ways each is.
     ways: Vec<Vec<(usize, u128)>>,
-    /// How many traces lead to a place as the first at this node.
+    /// How many traces lead to a point as the first at this node.
     begin: BTreeMap<usize, u128>,
     /// What each of its steps needs to receive.
     needs: Vec<Vec<Vec<MessageId>>>,
     /// What was received, from the beginning of the node on, with each step that others see.
     seen: Vec<Vec<MessageId>>,
-    /// The steps that others see, each with the number of its place.
+    /// The steps that others see, each with the number of its point.
     branches: BTreeMap<LabelId, Vec<(usize, Move<S>)>>,
     /// What was done since the meter was told.
     done: Done,
@@ -672,10 +680,10 @@ impl<S> Default for Found<S> {
 }
 
 impl<S> Found<S> {
-    /// The position of a place.
-    fn note(&mut self, place: usize) -> usize {
-        *self.at.entry(place).or_insert_with(|| {
-            self.table.places.push(place);
+    /// The position of a point.
+    fn note(&mut self, point: usize) -> usize {
+        *self.at.entry(point).or_insert_with(|| {
+            self.table.points.push(point);
             self.ways.push(Vec::new());
             self.ways.len() - 1
         })
@@ -686,6 +694,6 @@ impl<S> Node<S> {
     fn new(key: Key, seeds: Vec<Seed<S>>) -> Self {
         let (numbers, runs, tables, children) =
             (HashMap::new(), HashMap::new(), HashMap::new(), HashMap::new());
-        Node { key, seeds, places: Vec::new(), numbers, runs, tables, sound: None, children }
+        Node { key, seeds, points: Vec::new(), numbers, runs, tables, sound: None, children }
     }
 }

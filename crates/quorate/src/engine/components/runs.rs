@@ -11,10 +11,10 @@
 //! that could do something else that others see may stop there instead. So a run may end though agents wait, for a lock
 //! or for the skeleton: what they wait to do might have come before what was done, like anything that was.
 //! Invariant: of the runs that are told no two differ only in the order of independent operations.
-//! Held by: testkit/tests/dir.rs (as many runs as an enumerator finds, in groups), the tests of quorate-threads.
+//! Restriction by: testkit/tests/dir.rs (as many runs as an enumerator finds, in groups), the tests of quorate-threads.
 
 use super::checker::MessageId;
-use super::machine::{Guide, Machine, Operation, Ran};
+use super::machine::{ComponentRunner, Operation, Ran, Scheduler};
 use crate::kernel::Mutant;
 
 /// What others see of an operation.
@@ -69,7 +69,7 @@ pub(super) struct Run<'r, S> {
 }
 
 /// What the runs have in common.
-pub(super) struct Held<S> {
+pub(super) struct Restriction<S> {
     pub(super) component: usize,
     /// What arrives from other components.
     pub(super) arrivals: Vec<MessageId>,
@@ -83,19 +83,19 @@ pub(super) struct Held<S> {
 /// Is told how many operations were new, and a run unless it ended early.
 pub(super) type Told<'t, S, H> = &'t mut dyn FnMut(usize, Option<Run<'_, S>>) -> Result<(), H>;
 
-/// Tells every run of a machine that is held to a local skeleton and does all that it says; and, run or not, how many
+/// Tells every run of a component that is held to a local skeleton and does all that it says; and, run or not, how many
 /// operations were new. `false` if the component does not do the same whenever the same happens to it: then nothing that
 /// was told can be relied on.
-pub(super) fn for_each_run<M: Machine, H>(
-    machine: &mut M,
-    held: &Held<M::Step>,
+pub(super) fn for_each_run<M: ComponentRunner, H>(
+    runner: &mut M,
+    restriction: &Restriction<M::Step>,
     told: Told<'_, M::Step, H>,
 ) -> Result<bool, H> {
     let mut search: Runs<'_, M> = Runs {
-        held,
+        restriction,
         levels: Vec::new(),
         done: Vec::new(),
-        initial: vec![0; held.skeleton.len()],
+        initial: vec![0; restriction.skeleton.len()],
         decisions: 0,
         stopped: Vec::new(),
         waiting: Vec::new(),
@@ -103,18 +103,18 @@ pub(super) fn for_each_run<M: Machine, H>(
         ending: None,
     };
     // The first run is repeated: who does something else then does not depend on what happens alone.
-    machine.run(held.component, &held.arrivals, &mut search);
+    runner.run(restriction.component, &restriction.arrivals, &mut search);
     let mut rehearsed = Some(search.steps());
     loop {
         let kept = search.begin();
         let fresh = if rehearsed.is_some() { 0 } else { kept };
-        let ran = machine.run(held.component, &held.arrivals, &mut search);
+        let ran = runner.run(restriction.component, &restriction.arrivals, &mut search);
         let differs = rehearsed.take().is_some_and(|before| before != search.steps());
         if differs || search.strays || search.decisions < search.levels.len() || search.done.len() < fresh {
             return Ok(false);
         }
-        if held.mutant != Some(Mutant::NoRaces) {
-            search.note_races(machine, fresh);
+        if restriction.mutant != Some(Mutant::NoRaces) {
+            search.note_races(runner, fresh);
         }
         let ending = search.ending.take().unwrap_or(Ending::Here { next: Vec::new(), is_maximal: true });
         let run = match ending {
@@ -211,8 +211,8 @@ enum Ending {
     Asleep,
 }
 
-struct Runs<'k, M: Machine> {
-    held: &'k Held<M::Step>,
+struct Runs<'k, M: ComponentRunner> {
+    restriction: &'k Restriction<M::Step>,
     levels: Vec<Level<M::Step>>,
     /// The run so far. What comes before the first changed decision is kept from the last run.
     done: Vec<Happened<M::Step>>,
@@ -226,7 +226,7 @@ struct Runs<'k, M: Machine> {
     ending: Option<Ending>,
 }
 
-impl<M: Machine> Runs<'_, M> {
+impl<M: ComponentRunner> Runs<'_, M> {
     /// What was done, by whom.
     fn steps(&self) -> Vec<(usize, M::Step)> {
         self.done.iter().map(|done| (done.operation.agent, done.operation.step.clone())).collect()
@@ -236,7 +236,7 @@ impl<M: Machine> Runs<'_, M> {
     fn begin(&mut self) -> usize {
         let last = self.levels.len();
         // The last decision has just been changed.
-        let begun = self.held.begins.len();
+        let begun = self.restriction.begins.len();
         let kept = self.done.iter().enumerate().filter(|(at, done)| *at < begun || done.level + 1 < last);
         let kept = kept.count();
         self.done.clear();
@@ -269,12 +269,12 @@ impl<M: Machine> Runs<'_, M> {
     /// Has everything happened that the skeleton says?
     fn has_all(&self) -> bool {
         let seen = self.done.iter().filter(|done| done.operation.is_seen()).count();
-        seen == self.held.skeleton.iter().map(Vec::len).sum::<usize>()
+        seen == self.restriction.skeleton.iter().map(Vec::len).sum::<usize>()
     }
 
     /// The clock of an operation that comes next, and how many interface events of each member it follows.
     fn clocks(&self, operation: &Operation<M::Step>) -> (Vec<usize>, Vec<usize>) {
-        let (mut clock, mut seen) = (vec![0; operation.agent + 1], vec![0; self.held.skeleton.len()]);
+        let (mut clock, mut seen) = (vec![0; operation.agent + 1], vec![0; self.restriction.skeleton.len()]);
         for done in &self.done {
             let same = done.operation.agent == operation.agent;
             if same || M::depends(&done.operation, operation) {
@@ -305,7 +305,7 @@ impl<M: Machine> Runs<'_, M> {
     fn sort(&self, possible: &[Operation<M::Step>]) -> (Vec<Alternative<M::Step>>, Vec<Label>) {
         let mut may: Vec<Alternative<M::Step>> = Vec::new();
         let mut deviating: Vec<(&Operation<M::Step>, Label)> = Vec::new();
-        let mut seen = vec![0; self.held.skeleton.len()];
+        let mut seen = vec![0; self.restriction.skeleton.len()];
         for done in self.done.iter().filter(|done| done.operation.is_seen()) {
             seen[done.operation.member] += 1;
         }
@@ -316,7 +316,7 @@ impl<M: Machine> Runs<'_, M> {
             }
             let member = operation.member;
             let label = self.label(operation);
-            match self.held.skeleton[member].get(seen[member]) {
+            match self.restriction.skeleton[member].get(seen[member]) {
                 Some(next) if *next == label => may.push(Alternative::Do(operation.clone())),
                 Some(_) => {}
                 None => deviating.push((operation, label)),
@@ -351,11 +351,11 @@ impl<M: Machine> Runs<'_, M> {
     }
 
     /// Finds the decisions that are worth changing, by the operations of a run that are not the same as in the last.
-    fn note_races(&mut self, machine: &mut M, fresh: usize) {
-        let begun = self.held.begins.len();
+    fn note_races(&mut self, runner: &mut M, fresh: usize) {
+        let begun = self.restriction.begins.len();
         for at in fresh.max(begun)..self.done.len() {
             for level in 0..self.done[at].level {
-                if self.is_race(machine, level, at) {
+                if self.is_race(runner, level, at) {
                     self.try_others(level, at);
                 }
             }
@@ -371,7 +371,7 @@ impl<M: Machine> Runs<'_, M> {
             for level in 0..level {
                 // What does not depend on it could come before it just as well as after it.
                 let depends = M::depends(self.levels[level].taken.operation(), &self.done[at].operation);
-                if depends && self.is_race(machine, level, at) {
+                if depends && self.is_race(runner, level, at) {
                     self.try_others(level, at);
                 }
             }
@@ -381,17 +381,17 @@ impl<M: Machine> Runs<'_, M> {
 
     /// Where the operation of a decision is in the run; nowhere if an agent stopped.
     fn at_level(&self, level: usize) -> Option<usize> {
-        self.done[self.held.begins.len()..]
+        self.done[self.restriction.begins.len()..]
             .binary_search_by_key(&level, |done| done.level)
             .ok()
-            .map(|at| at + self.held.begins.len())
+            .map(|at| at + self.restriction.begins.len())
     }
 
     /// Might something else have been done at a decision if an operation that came later had come before?
-    fn is_race(&self, machine: &mut M, level: usize, at: usize) -> bool {
+    fn is_race(&self, runner: &mut M, level: usize, at: usize) -> bool {
         let later = &self.done[at];
         let earlier = self.levels[level].taken.operation();
-        if earlier.agent == later.operation.agent || !machine.races(earlier, &later.operation) {
+        if earlier.agent == later.operation.agent || !runner.races(earlier, &later.operation) {
             return false;
         }
         if self.at_level(level).is_none() {
@@ -407,16 +407,16 @@ impl<M: Machine> Runs<'_, M> {
 
     /// Has a decision be changed, so that an operation can come before what was decided.
     fn try_others(&mut self, level: usize, at: usize) {
-        let begun = self.held.begins.len();
+        let begun = self.restriction.begins.len();
         let first = self.at_level(level);
         let from = self.done[begun..].partition_point(|done| done.level <= level) + begun;
-        let needed = |place: &usize| {
-            self.done[at].follows(&self.done[*place])
-                && first.is_none_or(|first| !self.done[*place].follows(&self.done[first]))
+        let needed = |other: &usize| {
+            self.done[at].follows(&self.done[*other])
+                && first.is_none_or(|first| !self.done[*other].follows(&self.done[first]))
         };
         let before = (from..at).filter(needed).chain([at]);
         let mut way: Vec<Wanted<M::Step>> =
-            before.map(|place| Wanted::This(Alternative::Do(self.done[place].operation.clone()))).collect();
+            before.map(|at| Wanted::This(Alternative::Do(self.done[at].operation.clone()))).collect();
         let decided = self.levels[level].taken.operation();
         if first.is_none() || !M::depends(decided, &self.done[at].operation) {
             way.push(Wanted::AnythingOf(decided.agent));
@@ -503,12 +503,12 @@ impl<M: Machine> Runs<'_, M> {
     }
 }
 
-impl<M: Machine> Guide<M::Step> for Runs<'_, M> {
+impl<M: ComponentRunner> Scheduler<M::Step> for Runs<'_, M> {
     fn choose(&mut self, possible: &[Operation<M::Step>]) -> Option<usize> {
         let find = |agent: usize, step: &M::Step| {
             possible.iter().position(|one| one.agent == agent && one.step == *step)
         };
-        if let Some((agent, step)) = self.held.begins.get(self.done.len()) {
+        if let Some((agent, step)) = self.restriction.begins.get(self.done.len()) {
             let again = find(*agent, step);
             self.strays |= again.is_none();
             self.take(&possible[again?]);

@@ -4,10 +4,10 @@
 //! ALGORITHMS 6, with the three gaps of the paper closed. `trace.rs` has runs as partial orders, `checker.rs` what a
 //! model checker must offer to be driven, `handlers.rs` that for protocols, `local.rs` and `global.rs` the explorers,
 //! `nested.rs` systems inside components, `judge.rs` properties and counts, `underway.rs` starts in the middle of a run.
-//! Known: every reachable state, and every way in which a run can end, is that of some combination of places of a cut
+//! Known: every reachable state, and every way in which a run can end, is that of some combination of points of a cut
 //! of a skeleton, so `Holds` means what it means elsewhere. Runs that never end have no end to be found: a limit ends
 //! the search then, unless nobody sees the part that is repeated.
-//! Held by: testkit/tests/dir.rs, quorate-zoo/tests/dir.rs.
+//! Restriction by: testkit/tests/dir.rs, quorate-zoo/tests/dir.rs.
 
 mod checker;
 mod events;
@@ -19,15 +19,16 @@ mod local;
 mod machine;
 mod meter;
 mod nested;
+mod partition;
 mod runs;
-mod trace;
+
 mod underway;
 
-pub use checker::{Embedded, MessageId, Move, Places, PointId};
-pub use handlers::{Act, Handlers};
-pub use journal::{Ledger, Logbook};
-pub use machine::{Guide, Machine, Operation, Ran};
-pub use trace::{Happening, Instance, InterfaceEvent, LocalSkeleton, LocalStep, Part, Partition, Trace};
+pub use checker::{ComponentChecker, LocalPointId, LocalPoints, MessageId, Move};
+pub use handlers::{ProtocolChecker, StepRef};
+pub use journal::{LogStore, ProgressLog};
+pub use machine::{ComponentRunner, Operation, Ran, Scheduler};
+pub use partition::{LocalStep, Part, Partition};
 
 use events::Skeleton;
 use global::{Global, Panicking};
@@ -40,14 +41,14 @@ use crate::base::ProcessId;
 use crate::model::{Model, Schedule, ScheduledStep, Snapshot, Taken};
 use crate::property::Property;
 use crate::replay::{Length, Replay, confirm};
-pub use crate::report::Interfaces;
+pub use crate::report::ComponentCounts;
 use crate::report::{Coverage, Details, Report, Stopped, Verdict, Watch};
 use crate::world::{Channel, Crashes, Delivery};
 
-/// Components at certain places, in a prefix of a skeleton.
+/// Components at certain points, in a prefix of a skeleton.
 struct Cut {
     skeleton: Skeleton,
-    places: Vec<usize>,
+    points: Vec<usize>,
 }
 
 /// A property that does not hold at a cut.
@@ -76,7 +77,7 @@ pub struct Components {
     /// Which processes make up which component; each is one by itself unless this is given.
     pub partition: Option<Partition>,
     /// Where what is learned is kept. What is there already need not be found again.
-    pub log: Option<Logbook>,
+    pub log: Option<ProgressLog>,
 }
 
 impl Components {
@@ -91,7 +92,7 @@ impl Components {
 
     /// Keeps what is learned there.
     #[must_use]
-    pub fn log(self, log: Logbook) -> Self {
+    pub fn log(self, log: ProgressLog) -> Self {
         Components { log: Some(log), ..self }
     }
 }
@@ -137,7 +138,7 @@ impl Engine for Components {
             let verdict = Verdict::Unknown(Stopped::Unsuited(reason));
             return Report::new(model, verdict, Coverage::default(), Details::Nothing);
         }
-        let underway = Underway::after(Handlers::new(model, partition), in_order, &prefix);
+        let underway = Underway::after(ProtocolChecker::new(model, partition), in_order, &prefix);
         let (underway, Composed { found, interfaces, coverage }) =
             compose(underway, in_order, model.properties(), search, self.log.clone(), watch);
         let mut handlers = underway.checker;
@@ -191,19 +192,19 @@ pub struct Composed<S> {
     /// What was found.
     pub found: Found<S>,
     /// What the components are like to each other.
-    pub interfaces: Interfaces,
+    pub interfaces: ComponentCounts,
     /// How much was explored.
     pub coverage: Coverage,
 }
 
 /// Explores components one by one, composes what they do, and asks properties of it. Messages of one sender to one
 /// receiver stay in order, or do not. Gives the checker back, which knows what the steps are.
-pub fn compose<E: Embedded>(
+pub fn compose<E: ComponentChecker>(
     checker: E,
     in_order: bool,
     properties: &[Property],
     search: &Search,
-    log: Option<Logbook>,
+    log: Option<ProgressLog>,
     watch: &mut dyn Watch,
 ) -> (E, Composed<E::Step>) {
     let mut global = Global::new(checker, in_order, search, log);
@@ -230,10 +231,10 @@ pub fn compose<E: Embedded>(
         },
         Err(Halt::Panicking(panicking)) => {
             let Panicking { skeleton, component, panic } = *panicking;
-            let mut places = vec![0; global.components()];
-            places[component] = panic.place;
+            let mut points = vec![0; global.components()];
+            points[component] = panic.point;
             let (step, message) = global.locals.panics[panic.number].clone();
-            match ways(&mut global, &mut meter, &Cut { skeleton, places }) {
+            match ways(&mut global, &mut meter, &Cut { skeleton, points }) {
                 Ok(ways) => Found::Panic { component, ways, step, message },
                 Err(stopped) => Found::Stopped(stopped),
             }
@@ -247,25 +248,25 @@ pub fn compose<E: Embedded>(
     };
     let global_traces = local_traces.map(|_| judge.runs);
     let (enumerated_runs, cuts) = (meter.runs, judge.cuts);
-    let interfaces = Interfaces { local_traces, global_skeletons, global_traces, enumerated_runs, cuts };
+    let interfaces = ComponentCounts { local_traces, global_skeletons, global_traces, enumerated_runs, cuts };
     (global.locals.checker, Composed { found, interfaces, coverage })
 }
 
 /// The steps of each component that lead to a cut.
-fn ways<E: Embedded>(
+fn ways<E: ComponentChecker>(
     global: &mut Global<E>,
     meter: &mut Meter<'_>,
     cut: &Cut,
 ) -> Result<Vec<Vec<E::Step>>, Stopped> {
     let mut ways = Vec::new();
-    for (component, place) in cut.places.iter().enumerate() {
-        let offers = global.on_offer(&cut.skeleton, component).contents;
-        let standing = global.standing(&cut.skeleton, component, meter).and_then(|standing| {
-            global.locals.table(standing.node, &offers, meter)?;
-            Ok(standing.node)
+    for (component, point) in cut.points.iter().enumerate() {
+        let offers = global.receivable(&cut.skeleton, component).contents;
+        let position = global.position(&cut.skeleton, component, meter).and_then(|position| {
+            global.locals.table(position.node, &offers, meter)?;
+            Ok(position.node)
         });
-        match standing {
-            Ok(node) => ways.push(global.locals.way_to(node, *place)),
+        match position {
+            Ok(node) => ways.push(global.locals.way_to(node, *point)),
             Err(Halt::Stopped(stopped)) => return Err(stopped),
             Err(Halt::Panicking(_) | Halt::Broken(_)) => {
                 panic!("a bug in quorate: a violation is found on the way to another")
@@ -276,15 +277,20 @@ fn ways<E: Embedded>(
 }
 
 /// The verdict for components that have gone these ways, and a step that panics next.
-fn told(model: &Model, handlers: &Handlers<'_>, ways: &[Vec<Act>], panicking: Option<&Act>) -> Verdict {
+fn told(
+    model: &Model,
+    handlers: &ProtocolChecker<'_>,
+    ways: &[Vec<StepRef>],
+    panicking: Option<&StepRef>,
+) -> Verdict {
     let mut sequences: Vec<Vec<LocalStep>> = vec![Vec::new(); model.processes().len()];
-    for act in ways.iter().flatten() {
-        let (process, step) = handlers.local_step(act);
+    for step in ways.iter().flatten() {
+        let (process, step) = handlers.local_step(step);
         sequences[process.index()].push(step);
     }
     let mut schedule = woven(model, &sequences);
-    schedule.extend(panicking.map(|act| {
-        let (process, step) = handlers.local_step(act);
+    schedule.extend(panicking.map(|step| {
+        let (process, step) = handlers.local_step(step);
         scheduled(process, &step)
     }));
     // A run that is composed has steps that nobody asked for: it is made as short as one that was found depth-first.
@@ -306,13 +312,13 @@ fn woven(model: &Model, sequences: &[Vec<LocalStep>]) -> Schedule {
     while left.iter().any(|steps| !steps.is_empty()) {
         let before = schedule.len();
         for (process, steps) in model.ids().zip(&mut left) {
-            while let Some((step, rest)) = steps.split_first() {
+            while let Some((step, remaining)) = steps.split_first() {
                 let step = scheduled(process, step);
                 if run.step(&step).is_err() {
                     break;
                 }
                 schedule.push(step);
-                *steps = rest;
+                *steps = remaining;
             }
         }
         assert!(schedule.len() > before, "a bug in quorate: what components do does not fit together");
