@@ -509,11 +509,8 @@ impl<'t> TableAnswer<'t, RowAnswer> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::arguments;
     use super::*;
-    use crate::base::RoleName;
-    use crate::property::observe;
-    use crate::protocol::{Outbox, Role, System, Transitions};
+    use quorate::{Outbox, Protocol, Role, RoleName, System, Transitions, observe};
 
     #[derive(Clone, PartialEq, Eq, Hash, Debug)]
     struct Counter(usize);
@@ -563,13 +560,14 @@ mod tests {
         .number("counters", 1, 1..=9, "how many")
         .number("most", 9, 0..=9, "how far they may count")];
         let table = table();
-        let root = arguments::command("quorate", &protocols).expect("a command line");
+        let program = Program::new(protocols);
         let line = [&["tables", "counters", "--quiet"], words].concat();
-        let matches = command("quorate", &[table.clone().into()]).try_get_matches_from(line);
-        let rows: Vec<(&Group, &Row)> =
+        let arguments = Tables::new([table.clone()]).arguments(&program, "quorate").expect("arguments");
+        let given = arguments.try_get_matches_from(line).expect("a line that makes sense");
+        let all: Vec<(&Group, &Row)> =
             table.groups.iter().flat_map(|group| group.rows.iter().map(move |row| (group, row))).collect();
-        let lines = search(&protocols, &table, &rows, &root, &matches.expect("matches")).expect("lines");
-        see(&table, &lines);
+        let rows = Rows { program: &program, given: &given };
+        see(&table, &search(&table, &all, &rows).expect("lines"));
     }
 
     #[test]

@@ -9,13 +9,13 @@ use std::sync::atomic::Ordering;
 use std::sync::{Arc, Mutex};
 
 use quorate::ProcessId;
+use quorate::engine::Search;
 use quorate::engine::components::{
     ComponentChecker, ComponentRunner, LocalPoints, MessageId, Operation, Partition, Ran, Scheduler, compose,
 };
-use quorate::engine::{Search, Watch};
 use quorate::model::Value;
 use quorate::property::{Property, When, shown};
-use quorate::report::Stopped;
+use quorate::report::{Stopped, Watch};
 
 use crate::conductor::{Agents, conduct};
 use crate::net::{Book, Net, Sight};
@@ -166,12 +166,12 @@ where
 
     /// As [`Threaded::check`], unless a watch stops it.
     pub fn check_while(self, watch: &mut dyn Watch) -> Outcome {
-        let search = Search { threads: self.explorers, ..Search::default() };
+        let search = Search::default().threads(self.explorers);
         let processes = self.runner();
         let properties = processes.invariants.properties();
         let names: Vec<String> = processes.mains.iter().map(|(name, _)| name.clone()).collect();
         let in_order = processes.in_order;
-        let (processes, composed) = compose(processes, in_order, &properties, &search, watch);
+        let (processes, composed) = compose(processes, in_order, &properties, &search, None, watch);
         Outcome::new(composed, &names, &processes.book, &properties)
     }
 

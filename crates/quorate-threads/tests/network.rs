@@ -1,11 +1,9 @@
 //! A component and its network: what can be received when, and how a run is wound up.
 
-mod support;
-
+use crate::support::everything;
 use quorate::engine::components::{ComponentRunner, MessageId, Operation, Ran, Scheduler};
 use quorate_threads::sync::{Arc, Mutex, mpsc};
 use quorate_threads::{Act, Net, Processes, Step, Threaded, thread};
-use support::everything;
 
 /// Puts three numbers from two senders together, in the order in which they come.
 fn listener(net: &Net<u8, u64>) {
