@@ -23,7 +23,7 @@ pub(super) use self::global::plain_depth;
 use super::explore::violated;
 use super::{Classes, ClosureSize, Order, Search, Watch};
 use crate::base::{ProcessId, Value};
-use crate::model::{Envelope, Model, Outcome, Schedule, Sending};
+use crate::model::{Asked, Envelope, Handlers, Model, Outcome, Schedule, Sending};
 use crate::property::{Property, When};
 use crate::report::{Coverage, LocalCoverage, Report, Stopped, Verdict};
 use crate::world::World;
@@ -234,6 +234,7 @@ struct Pending {
 
 struct Run<'r> {
     model: &'r Model,
+    handlers: Handlers<'r>,
     options: &'r Options,
     watch: &'r mut dyn Watch,
     nodes: Vec<Node>,
@@ -275,6 +276,7 @@ impl<'r> Run<'r> {
     fn new(model: &'r Model, options: &'r Options, watch: &'r mut dyn Watch) -> Self {
         Run {
             model,
+            handlers: Handlers::new(model),
             options,
             watch,
             nodes: model.ids().map(|_| Node::default()).collect(),
@@ -333,6 +335,10 @@ impl<'r> Run<'r> {
     }
 
     fn verdict(&mut self) -> Verdict {
+        self.handlers.conclude();
+        if let Some(impure) = self.handlers.impure() {
+            return Verdict::Unknown(Stopped::Impure(impure.to_string()));
+        }
         if let Some(schedule) = self.schedule.take() {
             return violated(self.model, &Search { order: Order::Depth, ..Search::default() }, schedule);
         }
@@ -402,7 +408,7 @@ impl<'r> Run<'r> {
     }
 
     fn goes_on(&self) -> bool {
-        self.stopped.is_none() && self.schedule.is_none()
+        self.stopped.is_none() && self.schedule.is_none() && self.handlers.impure().is_none()
     }
 
     /// A small piece of work is done.
@@ -424,11 +430,8 @@ impl<'r> Run<'r> {
         let node = &self.nodes[process.index()];
         let Some(state) = node.locals[local].value.clone() else { return };
         let envelopes = self.messages.envelopes(consumed);
-        let outcomes = match self.model.accepts(process, transition, &state, &envelopes) {
-            Ok(true) => self.model.run(process, transition, &state, &envelopes),
-            Ok(false) => return,
-            Err(panicked) => vec![Err(panicked)],
-        };
+        let of = Asked { process, transition, state: &state };
+        let Some(outcomes) = self.handlers.ask_selected(of, &envelopes) else { return };
         for outcome in outcomes {
             self.figures.transitions += 1;
             self.tick();
@@ -500,7 +503,8 @@ impl<'r> Run<'r> {
         let Some(state) = node.locals[local].value.clone() else { return };
         for transition in 0..self.model.process(process).transitions().len() {
             let sent = &self.nodes[process.index()].messages;
-            for consumed in self.messages.consumptions(self.model, (process, transition), &state, sent, new) {
+            let of = Asked { process, transition, state: &state };
+            for consumed in self.messages.consumptions(&mut self.handlers, of, sent, new) {
                 let of = &self.nodes[process.index()].locals[local];
                 let seen = consumed.iter().any(|message| of.history.contains(message));
                 if seen && self.takes(Shortcut::FirstHistory) {

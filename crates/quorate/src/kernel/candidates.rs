@@ -158,7 +158,7 @@ impl Closure<'_> {
 
     /// For each process, all its local states.
     pub(crate) fn everything(&self) -> Within {
-        let all = |process: &ProcessClosure| {
+        let all = |process: &ProcessClosure<'_>| {
             (0..u32::try_from(process.size()).expect("few nodes"))
                 .map(|node| process.local_value(node).clone())
                 .collect()

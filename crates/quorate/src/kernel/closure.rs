@@ -57,7 +57,7 @@ pub(crate) enum Level {
 /// The closures of all processes.
 pub(crate) struct Closure<'m> {
     model: &'m Model,
-    pub(super) processes: Vec<ProcessClosure>,
+    pub(super) processes: Vec<ProcessClosure<'m>>,
     heard: HashSet<(ProcessId, Envelope)>,
     pub(super) tuning: Tuning,
     threads: usize,
@@ -134,7 +134,7 @@ impl<'m> Closure<'m> {
             }
             let supplies = self.supplies();
             let (model, tuning, events_max) = (self.model, self.tuning, self.events_max);
-            let mut followed: Vec<(&mut ProcessClosure, Bounds<'_>)> = self
+            let mut followed: Vec<(&mut ProcessClosure<'_>, Bounds<'_>)> = self
                 .processes
                 .iter_mut()
                 .zip(supplies)
@@ -223,7 +223,8 @@ impl<'m> Closure<'m> {
 
     /// Was nothing left out because of the bound on what processes do by themselves?
     pub(crate) fn complete(&self) -> bool {
-        let waits = |process: &ProcessClosure| self.events_max.is_some() && process.leaves_out(self.model);
+        let waits =
+            |process: &ProcessClosure<'_>| self.events_max.is_some() && process.leaves_out(self.model);
         self.gave_up.is_none() && !self.processes.iter().any(waits)
     }
 
@@ -234,11 +235,11 @@ impl<'m> Closure<'m> {
 
     /// How much there is. Local states are counted once, however closely they are told apart.
     pub(crate) fn size(&self) -> ClosureSize {
-        let locals = |process: &ProcessClosure| {
+        let locals = |process: &ProcessClosure<'_>| {
             let nodes = 0..u32::try_from(process.size()).unwrap_or(u32::MAX);
             nodes.map(|node| process.local(node)).collect::<BTreeSet<LocalId>>().len()
         };
-        let steps = |process: &ProcessClosure| {
+        let steps = |process: &ProcessClosure<'_>| {
             let step = |edge: &Edge| {
                 let to = edge.to.map(|to| process.local(to));
                 (process.local(edge.from), to, edge.consumed.clone(), edge.sent)
@@ -254,13 +255,13 @@ impl<'m> Closure<'m> {
 
     /// Runs of handlers so far.
     pub(crate) fn handler_calls(&self) -> u64 {
-        self.processes.iter().map(|process| process.graph.handler_calls).sum()
+        self.processes.iter().map(|process| process.handlers.calls()).sum()
     }
 
     /// The handler that was found to answer differently when asked twice.
     pub(crate) fn impure(&mut self) -> Option<&str> {
-        self.processes.iter_mut().for_each(|process| process.purity.conclude(self.model));
-        self.processes.iter().find_map(|process| process.purity.impure())
+        self.processes.iter_mut().for_each(|process| process.handlers.conclude());
+        self.processes.iter().find_map(|process| process.handlers.impure())
     }
 
     /// The steps of a process, apart from those that panic.

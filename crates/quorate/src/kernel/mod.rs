@@ -20,8 +20,6 @@ mod local;
 mod mail;
 mod options;
 mod process;
-mod purity;
-mod quorums;
 mod sleep;
 mod split;
 mod stable;
@@ -47,8 +45,6 @@ use mail::{Mail, Members, NOTHING};
 pub(crate) use options::Options;
 pub use options::{Mutant, Sleep, Tuning};
 use process::{ConfigurationId, ConfigurationStep, Start};
-use purity::Purity;
-pub(crate) use quorums::quorums_among;
 use sleep::Rules;
 pub(crate) use sleep::{AWAKE, RuleId};
 use split::Split;
@@ -59,7 +55,7 @@ pub(crate) use views::Judgement;
 use views::Views;
 
 use crate::base::{ProcessId, Value};
-use crate::model::{Model, Schedule, ScheduledStep, Sending, Taken};
+use crate::model::{Handlers, Model, Schedule, ScheduledStep, Sending, Taken};
 
 use crate::reduce::{Reduction, Reductions};
 use crate::world::StepKind;
@@ -141,7 +137,7 @@ pub(crate) enum Side {
 struct Tools<'a, 'm> {
     model: &'m Model,
     mail: &'a mut Mail,
-    purity: &'a mut Purity,
+    handlers: &'a mut Handlers<'m>,
 }
 
 /// What is known of a model: everything a search needs, once it has been asked for.
@@ -149,7 +145,7 @@ pub(crate) struct Kernel<'m> {
     model: &'m Model,
     mail: Mail,
     components: Vec<Component>,
-    purity: Purity,
+    handlers: Handlers<'m>,
     tree: Tree,
     views: Views,
     rules: Rules,
@@ -184,7 +180,7 @@ impl<'m> Kernel<'m> {
             model,
             mail,
             components,
-            purity: Purity::new(model),
+            handlers: Handlers::new(model),
             views: Views::new(model, false),
             rules: Rules::new(sleep),
             tree,
@@ -232,7 +228,7 @@ impl<'m> Kernel<'m> {
         self.disbelieved.extend(blown.map(|(at, _)| at));
         let symmetric = self.reductions.has(Reduction::Symmetry);
         if symmetric && self.mutant != Some(Mutant::NoSaturation) {
-            let mut tools = Tools { model: self.model, mail: &mut self.mail, purity: &mut self.purity };
+            let mut tools = Tools { model: self.model, mail: &mut self.mail, handlers: &mut self.handlers };
             symmetry::saturate(&mut self.components, &mut tools);
         }
         self.components.iter_mut().for_each(|component| component.graph.certifies_symmetry = symmetric);
@@ -241,7 +237,7 @@ impl<'m> Kernel<'m> {
         self.components.iter_mut().for_each(|component| component.graph.leaves_out_idle_steps = idle);
         let live: Vec<Option<Arc<Live>>> = (0..self.components.len()).map(|at| self.live(at)).collect();
         let believing = self.reductions.has(Reduction::Beliefs);
-        let mut tools = Tools { model: self.model, mail: &mut self.mail, purity: &mut self.purity };
+        let mut tools = Tools { model: self.model, mail: &mut self.mail, handlers: &mut self.handlers };
         for (at, (component, live)) in self.components.iter_mut().zip(live).enumerate() {
             component.begin(live, believing && !self.disbelieved.contains(&at), &mut tools);
         }
@@ -264,7 +260,7 @@ impl<'m> Kernel<'m> {
         if !self.reductions.has(Reduction::Inert) || self.model.monitor(ProcessId::new(at)).is_some() {
             return None;
         }
-        let mut tools = Tools { model: self.model, mail: &mut self.mail, purity: &mut self.purity };
+        let mut tools = Tools { model: self.model, mail: &mut self.mail, handlers: &mut self.handlers };
         let graph = &mut self.components[at].graph;
         let locals = graph.observed.locals();
         let effective = locals
@@ -415,7 +411,7 @@ impl<'m> Kernel<'m> {
     /// Works out what was unknown. The only place from which handlers run.
     pub(crate) fn learn(&mut self, unknown: Unknown) {
         let mut workshop = tree::Workshop {
-            tools: Tools { model: self.model, mail: &mut self.mail, purity: &mut self.purity },
+            tools: Tools { model: self.model, mail: &mut self.mail, handlers: &mut self.handlers },
             components: &mut self.components,
             views: &mut self.views,
             rules: &mut self.rules,
@@ -454,14 +450,14 @@ impl<'m> Kernel<'m> {
 
     /// Who steps in a vector, if not everybody does.
     fn stubborn_members(&mut self, vector: &[u32]) -> Option<Members> {
-        let mut tools = Tools { model: self.model, mail: &mut self.mail, purity: &mut self.purity };
+        let mut tools = Tools { model: self.model, mail: &mut self.mail, handlers: &mut self.handlers };
         let stubborn = self.stubborn.as_mut()?;
         Some(stubborn.choose(vector, &mut self.components, &mut tools))
     }
 
     /// The vector in which these processes, whose states are beliefs, never step again; `None` if they must.
     fn stilled(&mut self, vector: &[u32], members: Members) -> Option<Vec<u32>> {
-        let mut tools = Tools { model: self.model, mail: &mut self.mail, purity: &mut self.purity };
+        let mut tools = Tools { model: self.model, mail: &mut self.mail, handlers: &mut self.handlers };
         let mut stilled = vector.to_vec();
         for at in (0..self.model.processes().len()).filter(|at| members.contains(ProcessId::new(*at))) {
             stilled[at] = self.components[at].quiescent(vector[at], &mut tools)?;
@@ -483,7 +479,7 @@ impl<'m> Kernel<'m> {
     /// The global state that stands for a vector.
     fn representative(&mut self, vector: &[u32]) -> State {
         let Some(symmetry) = &mut self.symmetry else { return self.number(vector) };
-        let mut tools = Tools { model: self.model, mail: &mut self.mail, purity: &mut self.purity };
+        let mut tools = Tools { model: self.model, mail: &mut self.mail, handlers: &mut self.handlers };
         symmetry.learn(vector, &mut self.components, &mut tools);
         let least = symmetry.least(vector).expect("learnt before");
         self.number(&least)
@@ -499,7 +495,7 @@ impl<'m> Kernel<'m> {
     pub(crate) fn orbits(&mut self, states: impl Iterator<Item = State>) -> Option<u64> {
         let initial = self.vector(self.initial());
         let symmetry = self.symmetry.as_mut()?;
-        let mut tools = Tools { model: self.model, mail: &mut self.mail, purity: &mut self.purity };
+        let mut tools = Tools { model: self.model, mail: &mut self.mail, handlers: &mut self.handlers };
         symmetry.learn(&initial, &mut self.components, &mut tools);
         let symmetry = self.symmetry.as_ref()?;
         states.map(|state| symmetry.orbit_size(self.vector(state))).sum()
@@ -512,7 +508,8 @@ impl<'m> Kernel<'m> {
         for (at, state) in to.iter_mut().enumerate() {
             let (arriving, _) = self.mail.split_own(sends, ProcessId::new(at));
             if arriving != NOTHING {
-                let mut tools = Tools { model: self.model, mail: &mut self.mail, purity: &mut self.purity };
+                let mut tools =
+                    Tools { model: self.model, mail: &mut self.mail, handlers: &mut self.handlers };
                 *state = self.components[at].arrive(*state, arriving, &mut tools)?;
             }
         }
@@ -522,7 +519,7 @@ impl<'m> Kernel<'m> {
     /// For each process, a configuration that it can be in, such that together they violate a property; or, of one
     /// of them, that has a step that panics.
     fn ends(&mut self, vector: &[u32], panics: bool) -> Option<Vec<End>> {
-        let mut tools = Tools { model: self.model, mail: &mut self.mail, purity: &mut self.purity };
+        let mut tools = Tools { model: self.model, mail: &mut self.mail, handlers: &mut self.handlers };
         let first = |at: usize| self.components[at].members(vector[at])[0];
         let mut ends: Vec<End> =
             (0..vector.len()).map(|at| End { configuration: first(at), panics: false }).collect();
@@ -552,12 +549,12 @@ impl<'m> Kernel<'m> {
 
     /// The handler that was found to answer differently when asked twice.
     pub(crate) fn impure(&self) -> Option<&str> {
-        self.purity.impure()
+        self.handlers.impure()
     }
 
     /// The search has ended: asks some handlers a last time.
     pub(crate) fn conclude(&mut self) {
-        self.purity.conclude(self.model);
+        self.handlers.conclude();
     }
 
     /// The steps along a path of states, to the violation in the last one, or to its panicking step. `None` if a
@@ -611,7 +608,7 @@ impl<'m> Kernel<'m> {
         let processes = self.model.processes().len();
         for state in states {
             let vector = self.vector(state);
-            let mut tools = Tools { model: self.model, mail: &mut self.mail, purity: &mut self.purity };
+            let mut tools = Tools { model: self.model, mail: &mut self.mail, handlers: &mut self.handlers };
             let (mut all, mut still) = (Vec::new(), Vec::new());
             for (component, state) in self.components[..processes].iter_mut().zip(vector) {
                 all.push(component.local_values(&component.members(state)));
@@ -635,8 +632,7 @@ impl<'m> Kernel<'m> {
     /// Distinct local steps and runs of handlers so far.
     pub(crate) fn local_counts(&self) -> (u64, u64) {
         let steps = self.components.iter().map(|component| component.graph.local_steps).sum();
-        let calls = self.components.iter().map(|component| component.graph.handler_calls).sum();
-        (steps, calls)
+        (steps, self.handlers.calls())
     }
 
     /// How many states of the two halves are known.

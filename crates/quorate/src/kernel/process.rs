@@ -18,11 +18,10 @@ use std::sync::Arc;
 use super::Tools;
 use super::local::{Edge, Live, LocalGraph};
 use super::mail::{Entry, Mail, MessageId, SendsId};
-use super::quorums::quorums_among;
 use super::symmetry;
 use crate::base::Numbering;
 use crate::base::{ProcessId, Value};
-use crate::model::{Envelope, Model, Outcome, Panicked, Trigger};
+use crate::model::{Asked, Consumptions, Envelope, Model, Outcome, Panicked, consumptions};
 use crate::world::{Channel, CrashSends, Crashes, FaultsSoFar, Inbox, StepKind, World};
 pub(super) use queries::Possibility;
 
@@ -105,6 +104,8 @@ pub(super) struct ProcessGraph {
     entries: usize,
     configurations: Numbering<(LocalId, FaultsSoFar, u32)>,
     outcomes: HashMap<Occasion, Option<Arc<[LocalStep]>>>,
+    /// For each local state, the one after a restart; nothing if a restart panics.
+    after_restart: HashMap<LocalId, Option<LocalId>>,
     /// How many steps of each kind the configurations have whose steps were asked for.
     kinds: HashMap<StepKind, u64>,
     counted: Vec<bool>,
@@ -125,7 +126,6 @@ pub(super) struct ProcessGraph {
     pub(super) copies_max: Option<usize>,
     pub(super) lost_copies: bool,
     pub(super) local_steps: u64,
-    pub(super) handler_calls: u64,
 }
 
 /// A step of a configuration, with everything that names it.
@@ -151,6 +151,7 @@ impl ProcessGraph {
             entries: 0,
             configurations: Numbering::default(),
             outcomes: HashMap::new(),
+            after_restart: HashMap::new(),
             kinds: HashMap::new(),
             counted: Vec::new(),
             observed: LocalGraph::default(),
@@ -163,7 +164,6 @@ impl ProcessGraph {
             copies_max: None,
             lost_copies: false,
             local_steps: 0,
-            handler_calls: 0,
         };
         graph.locals.number(graph.start.local.clone());
         graph.observed.hear(&graph.start.messages().collect::<Vec<MessageId>>());
@@ -353,13 +353,16 @@ impl ProcessGraph {
         tools: &mut Tools<'_, '_>,
         steps: &mut Vec<ConfigurationStep>,
     ) {
+        let world = tools.model.world();
+        let offers = self.offers(inbox, world.channel, tools);
         for transition in 0..tools.model.process(self.id).transitions().len() {
-            let world = tools.model.world();
-            let Ok(consumptions) = self.consumptions(from, inbox, world, transition, tools) else {
-                steps.extend(self.panicking_selections(from, inbox, world, transition, tools));
+            let Consumptions { sets, panicking } =
+                self.consumptions(from, inbox, world, transition, &offers, tools);
+            if !panicking.is_empty() {
+                steps.extend(panicking.into_iter().map(|consumed| panicking_step(transition, consumed)));
                 continue;
-            };
-            for consumed in consumptions {
+            }
+            for consumed in sets {
                 self.certify(from, transition, &consumed, tools);
                 let Some(outcomes) = self.outcomes(from, transition, &consumed, tools) else { continue };
                 for outcome in outcomes.iter() {
@@ -487,29 +490,30 @@ impl ProcessGraph {
             }
         }
         if past.restarts < model.fault_limits_of(self.id).restarts {
-            match model.restarted(self.id, self.locals.value(local)) {
-                Ok(state) if state == *self.locals.value(local) => {}
-                Ok(state) => {
-                    let local = self.locals.number(state);
-                    if !self.is_within(local) {
-                        return;
-                    }
-                    let next = self.configuration(local, past.with_restart(), inbox.clone(), world.channel);
+            match self.restarted(local, tools) {
+                None => steps.push(step(StepKind::Restart, Vec::new(), None)),
+                Some(after) if after == local || !self.is_within(after) => {}
+                Some(after) => {
+                    let next = self.configuration(after, past.with_restart(), inbox.clone(), world.channel);
                     steps.push(step(StepKind::Restart, Vec::new(), Some((next, super::NOTHING))));
                 }
-                Err(_) => steps.push(step(StepKind::Restart, Vec::new(), None)),
             }
         }
     }
 
-    /// The messages on offer to a trigger, in the order of contents.
-    fn offers(
-        &self,
-        inbox: &Inbox<Entry>,
-        channel: Channel,
-        trigger: &Trigger,
-        tools: &mut Tools<'_, '_>,
-    ) -> Vec<Offer> {
+    /// The local state after a restart in another; `None` if that panics.
+    pub(super) fn restarted(&mut self, local: LocalId, tools: &mut Tools<'_, '_>) -> Option<LocalId> {
+        if let Some(known) = self.after_restart.get(&local) {
+            return *known;
+        }
+        let after = tools.handlers.restarted(self.id, self.locals.value(local));
+        let after = after.ok().map(|state| self.locals.number(state));
+        self.after_restart.insert(local, after);
+        after
+    }
+
+    /// The messages on offer, in the order of contents.
+    fn offers(&self, inbox: &Inbox<Entry>, channel: Channel, tools: &mut Tools<'_, '_>) -> Vec<Offer> {
         let waiting = inbox.offers(channel).into_iter().map(|position| {
             let message = inbox.waiting[position].message;
             Offer { message, position: Some(position), nth: nth(&inbox.waiting, position) }
@@ -520,110 +524,33 @@ impl ProcessGraph {
             nth: 0,
         });
         let mut offers: Vec<Offer> = waiting.chain(forged).collect();
-        offers.retain(|offer| trigger.listens_to(tools.mail.envelope(offer.message).from));
         let mail = &*tools.mail;
         offers.sort_by(|a, b| mail.content_order(a.message, b.message).then(a.nth.cmp(&b.nth)));
         offers
     }
 
-    /// What a transition may consume, before its guard is asked, in the order of contents.
+    /// What a transition may consume of what an inbox has on offer, before its guard is asked.
     fn consumptions(
         &self,
         local: LocalId,
         inbox: &Inbox<Entry>,
         world: &World,
         transition: usize,
-        tools: &mut Tools<'_, '_>,
-    ) -> Result<Vec<Vec<Offer>>, Panicked> {
-        let model = tools.model;
-        let trigger = model.process(self.id).transitions()[transition].trigger();
-        let offers = self.offers(inbox, world.channel, trigger, tools);
-        let mail = &*tools.mail;
-        let envelopes: Vec<&Envelope> = offers.iter().map(|offer| mail.envelope(offer.message)).collect();
-        let keys = match model.keys(self.id, transition, self.locals.value(local), &envelopes) {
-            Ok(keys) => keys,
-            Err(panicked) => {
-                self.keys_one_by_one(local, inbox, world, transition, &offers, tools).ok_or(panicked)?
-            }
-        };
-        let candidates = |group: Option<usize>| {
-            let wanted = move |key: &Option<usize>| key.is_some() && (group.is_none() || *key == group);
-            offers.iter().zip(&keys).filter(move |(_, key)| wanted(key)).map(|(offer, _)| *offer)
-        };
-        let mut consumptions = match trigger {
-            Trigger::Internal => vec![Vec::new()],
-            Trigger::Message(_) => candidates(None).map(|offer| vec![offer]).collect(),
-            Trigger::Quorum(quorums) => {
-                let groups = keys.iter().flatten().max().map_or(0, |last| last + 1);
-                let mut found = Vec::new();
-                for group in 0..groups {
-                    let members: Vec<Offer> = candidates(Some(group)).collect();
-                    quorums_among(&members, quorums, |offer| mail.envelope(offer.message).from, &mut found);
-                }
-                found
-            }
-        };
-        consumptions.retain(|consumed| {
-            let positions: Vec<usize> = consumed.iter().filter_map(|offer| offer.position).collect();
-            inbox.allows(world, &positions)
-        });
-        Ok(consumptions)
-    }
-
-    /// The selection panics on some message. If the channel keeps every such message back for now, it is as if they
-    /// were not there; else this is a panic.
-    fn keys_one_by_one(
-        &self,
-        local: LocalId,
-        inbox: &Inbox<Entry>,
-        world: &World,
-        transition: usize,
         offers: &[Offer],
-        tools: &Tools<'_, '_>,
-    ) -> Option<Vec<Option<usize>>> {
-        let (state, model, mail) = (self.locals.value(local), tools.model, &*tools.mail);
-        let panics =
-            |offer: &Offer| model.keys(self.id, transition, state, &[mail.envelope(offer.message)]).is_err();
-        let ready = |offer: &Offer| inbox.allows(world, offer.position.as_slice());
-        let (bad, good): (Vec<Offer>, Vec<Offer>) = offers.iter().partition(|offer| panics(offer));
-        if bad.is_empty() || bad.iter().any(ready) {
-            return None;
-        }
-        let envelopes: Vec<&Envelope> = good.iter().map(|offer| mail.envelope(offer.message)).collect();
-        let mut keys = model.keys(self.id, transition, state, &envelopes).ok()?.into_iter();
-        Some(offers.iter().map(|offer| if bad.contains(offer) { None } else { keys.next()? }).collect())
-    }
-
-    /// The messages on which the selection of a transition panics, as panicking steps that consume them; all
-    /// of them together if it panics on none alone.
-    fn panicking_selections(
-        &self,
-        local: LocalId,
-        inbox: &Inbox<Entry>,
-        world: &World,
-        transition: usize,
         tools: &mut Tools<'_, '_>,
-    ) -> Vec<ConfigurationStep> {
-        let model = tools.model;
-        let trigger = model.process(self.id).transitions()[transition].trigger();
-        let offers = self.offers(inbox, world.channel, trigger, tools);
-        let panics = |offer: &Offer| {
-            let envelope = tools.mail.envelope(offer.message);
-            model.keys(self.id, transition, self.locals.value(local), &[envelope]).is_err()
-        };
-        let ready = |offer: &Offer| inbox.allows(world, offer.position.as_slice());
-        let alone: Vec<Vec<Offer>> =
-            offers.iter().filter(|offer| ready(offer) && panics(offer)).map(|offer| vec![*offer]).collect();
-        let panicking = if alone.is_empty() { vec![offers] } else { alone };
-        let step = |consumed| ConfigurationStep {
-            kind: StepKind::Transition,
-            transition,
-            consumed,
-            choices: Vec::new(),
-            sent: super::NOTHING,
-            leads: None,
-        };
-        panicking.into_iter().map(step).collect()
+    ) -> Consumptions<Offer> {
+        let of = Asked { process: self.id, transition, state: self.locals.value(local) };
+        let mail = &*tools.mail;
+        consumptions(
+            of,
+            offers,
+            tools.handlers,
+            |offer: Offer| mail.envelope(offer.message),
+            |consumed| {
+                let positions: Vec<usize> = consumed.iter().filter_map(|offer| offer.position).collect();
+                inbox.allows(world, &positions)
+            },
+        )
     }
 
     /// The outcomes of a transition on these messages; `None` if its guard forbids it.
@@ -642,17 +569,8 @@ impl ProcessGraph {
         let envelopes: Vec<Envelope> =
             consumed.iter().map(|offer| tools.mail.envelope(offer.message).clone()).collect();
         let envelopes: Vec<&Envelope> = envelopes.iter().collect();
-        let guard = tools.model.guard(self.id, transition, &state, &envelopes);
-        let outcomes = match guard {
-            Ok(false) => None,
-            Err(panicked) => Some(vec![Err(panicked)]),
-            Ok(true) => {
-                let outcomes = tools.model.run(self.id, transition, &state, &envelopes);
-                self.handler_calls += outcomes.len() as u64;
-                tools.purity.consider(tools.model, self.id, transition, &state, &envelopes, &outcomes);
-                Some(outcomes)
-            }
-        };
+        let of = Asked { process: self.id, transition, state: &state };
+        let outcomes = tools.handlers.ask(of, &envelopes);
         let steps: Option<Arc<[LocalStep]>> = outcomes.map(|outcomes| {
             outcomes
                 .into_iter()
@@ -680,6 +598,18 @@ impl ProcessGraph {
             }
             Err(Panicked { choices, .. }) => LocalStep::Panicked { choices: indices(&choices) },
         }
+    }
+}
+
+/// A transition whose selection panics on these messages.
+fn panicking_step(transition: usize, consumed: Vec<Offer>) -> ConfigurationStep {
+    ConfigurationStep {
+        kind: StepKind::Transition,
+        transition,
+        consumed,
+        choices: Vec::new(),
+        sent: super::NOTHING,
+        leads: None,
     }
 }
 

@@ -77,7 +77,7 @@ impl Kernel<'_> {
             }
         }
         for (at, end) in ends.iter().enumerate().filter(|(_, end)| end.panics) {
-            let mut tools = Tools { model: self.model, mail: &mut self.mail, purity: &mut self.purity };
+            let mut tools = Tools { model: self.model, mail: &mut self.mail, handlers: &mut self.handlers };
             let steps = self.components[at].graph.steps(end.configuration, &mut tools);
             let step = steps.into_iter().find(|step| step.leads.is_none())?;
             schedule.push(self.scheduled(ProcessId::new(at), step));
@@ -88,7 +88,7 @@ impl Kernel<'_> {
     /// A move from a vector to a state that a representative stands for.
     fn move_to(&mut self, vector: &[u32], to: State) -> Option<(Move, Vec<u32>)> {
         for process in 0..self.model.processes().len() {
-            let mut tools = Tools { model: self.model, mail: &mut self.mail, purity: &mut self.purity };
+            let mut tools = Tools { model: self.model, mail: &mut self.mail, handlers: &mut self.handlers };
             let leads = self.components[process].steps(vector[process], &mut tools);
             for (next, sends) in leads.into_iter().flatten() {
                 let Some(reached) = self.vector_after(vector, process, next, sends) else { continue };
@@ -135,7 +135,7 @@ impl Kernel<'_> {
         turns: &[Turn],
         end: ConfigurationId,
     ) -> Option<Vec<Vec<ScheduledStep>>> {
-        let mut tools = Tools { model: self.model, mail: &mut self.mail, purity: &mut self.purity };
+        let mut tools = Tools { model: self.model, mail: &mut self.mail, handlers: &mut self.handlers };
         let layers = Layers::of(&mut self.components[at], turns, &mut tools);
         let mut telling: Vec<Vec<ScheduledStep>> = vec![Vec::new(); layers.0.len()];
         let (mut layer, mut configuration) = (layers.0.len() - 1, end);
@@ -146,7 +146,8 @@ impl Kernel<'_> {
                 Came::Sending(from, step) | Came::Silently(from, step) => (from, Some(step)),
             };
             if let Some(step) = step {
-                let mut tools = Tools { model: self.model, mail: &mut self.mail, purity: &mut self.purity };
+                let mut tools =
+                    Tools { model: self.model, mail: &mut self.mail, handlers: &mut self.handlers };
                 let step = self.components[at].graph.steps(from, &mut tools).swap_remove(step);
                 telling[layer].push(self.scheduled(ProcessId::new(at), step));
             }

@@ -20,7 +20,7 @@ use super::local::Edge;
 use super::mail::{Mail, MessageId, SendsId};
 use super::process::ConfigurationId;
 use crate::base::{ProcessId, Renaming, Value, fold};
-use crate::model::{Envelope, Model, Outcome, Panicked};
+use crate::model::{Asked, Envelope, Model, Outcome, Panicked, asked_once};
 
 const UNKNOWN: u32 = u32::MAX;
 
@@ -343,12 +343,8 @@ pub(super) fn difference(
     consumed: &[&Envelope],
 ) -> Option<String> {
     let symmetry = model.symmetry();
-    let outcomes = |process, state: &Value, consumed: &[&Envelope]| match model
-        .accepts(process, transition, state, consumed)
-    {
-        Ok(true) => model.run(process, transition, state, consumed),
-        Ok(false) => Vec::new(),
-        Err(panicked) => vec![Err(panicked)],
+    let outcomes = |process, state: &Value, consumed: &[&Envelope]| {
+        asked_once(model, Asked { process, transition, state }, consumed)
     };
     // What is sent, as a bag, and what is left; choices may be offered in another order.
     let count = |outcomes: Vec<Result<Outcome, Panicked>>, ids: &Renaming| {

@@ -30,7 +30,7 @@ impl Kernel<'_> {
                 order.sort_by_key(|at| slow.contains(ProcessId::new(*at)));
                 let next = order.into_iter().find_map(|at| {
                     let mut tools =
-                        Tools { model: self.model, mail: &mut self.mail, purity: &mut self.purity };
+                        Tools { model: self.model, mail: &mut self.mail, handlers: &mut self.handlers };
                     let leads = self.components[at].steps(vector[at], &mut tools);
                     let leads: Vec<(u32, u32)> = leads.into_iter().flatten().collect();
                     let (next, sends) = dice.pick(&leads)?;

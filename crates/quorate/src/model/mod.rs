@@ -5,6 +5,8 @@
 //!
 //! Invariant: nothing here looks at more than one process's local state and the messages it consumes.
 
+mod consume;
+mod handlers;
 mod in_world;
 mod run;
 mod script;
@@ -13,6 +15,8 @@ mod symmetry;
 
 use std::sync::Arc;
 
+pub(crate) use consume::{Consumptions, consumptions};
+pub(crate) use handlers::{Asked, Handlers, asked_once};
 pub(crate) use in_world::at_end;
 pub use run::{Consumed, Origin, Schedule, ScheduledStep, Sent, Taken, Trace, TraceStep};
 pub(crate) use script::{MISFIT, Script};

@@ -12,9 +12,8 @@ use crate::base::Numbering;
 use crate::base::{ProcessId, Value};
 use crate::kernel::mail::{Mail, MessageId, SendsId};
 use crate::kernel::process::{INITIAL, LocalId, LocalStep, Possibility, ProcessGraph, Start};
-use crate::kernel::purity::Purity;
 use crate::kernel::{NOTHING, StepSeen, Tools};
-use crate::model::{Envelope, Model, Sending, Trigger};
+use crate::model::{Envelope, Handlers, Model, Sending, Trigger};
 use crate::world::StepKind;
 
 /// Messages and how many of each, in order.
@@ -64,10 +63,10 @@ struct Progress {
 }
 
 /// The closure of one process.
-pub(in crate::kernel) struct ProcessClosure {
+pub(in crate::kernel) struct ProcessClosure<'m> {
     pub(super) graph: ProcessGraph,
     pub(super) mail: Mail,
-    pub(super) purity: Purity,
+    pub(super) handlers: Handlers<'m>,
     pub(super) level: Level,
     nodes: Numbering<Node>,
     pub(in crate::kernel) edges: Vec<Edge>,
@@ -88,14 +87,14 @@ pub(super) struct Bounds<'b> {
     pub(super) supply: Supplies,
 }
 
-impl ProcessClosure {
-    pub(super) fn new(id: ProcessId, model: &Model) -> Self {
+impl<'m> ProcessClosure<'m> {
+    pub(super) fn new(id: ProcessId, model: &'m Model) -> Self {
         let mut mail = Mail::new(model.world().channel);
         let graph = ProcessGraph::new(id, Start::of(id, model, &mut mail), model.world().channel);
         let mut closure = ProcessClosure {
             graph,
             mail,
-            purity: Purity::new(model),
+            handlers: Handlers::new(model),
             level: Level::Loose,
             nodes: Numbering::default(),
             edges: Vec::new(),
@@ -203,7 +202,7 @@ impl ProcessClosure {
     }
 
     /// Follows all possibilities that have not been followed. Says whether there were any.
-    pub(super) fn extend(&mut self, bounds: &Bounds<'_>) -> Result<bool, GaveUp> {
+    pub(super) fn extend(&mut self, bounds: &Bounds<'m>) -> Result<bool, GaveUp> {
         let (nodes, edges) = (self.size(), self.edges.len());
         let mut node = 0;
         while (node as usize) < self.size() {
@@ -222,7 +221,7 @@ impl ProcessClosure {
     }
 
     /// Follows the possibilities of a node that have not been followed.
-    fn follow(&mut self, node: u32, bounds: &Bounds<'_>) -> Result<(), GaveUp> {
+    fn follow(&mut self, node: u32, bounds: &Bounds<'m>) -> Result<(), GaveUp> {
         let (id, place, model) = (self.graph.id(), node as usize, bounds.model);
         if self.graph.start().past.crashed {
             return Ok(());
@@ -230,7 +229,7 @@ impl ProcessClosure {
         let Node { local, restarts, consumed: spent } = self.nodes.value(node).clone();
         let tried = self.tried.entry(local).or_default();
         if tried.messages != Some(self.messages.len()) {
-            let mut tools = Tools { model, mail: &mut self.mail, purity: &mut self.purity };
+            let mut tools = Tools { model, mail: &mut self.mail, handlers: &mut self.handlers };
             let found = self.graph.possibilities(local, &self.messages, tried.messages, &mut tools);
             tried.possibilities.extend(found.map_err(|_| GaveUp::CannotTell(id))?);
             tried.messages = Some(self.messages.len());
@@ -262,9 +261,12 @@ impl ProcessClosure {
         }
         let restarted = std::mem::replace(&mut self.progress[place].restarted, true);
         if !restarted && restarts < model.fault_limits_of(id).restarts {
-            let state = model.restarted(id, self.graph.local_value(local)).ok();
-            let local = state.map(|state| self.graph.number_local(state));
-            let node = local.map(|local| Node { local, restarts: restarts + 1, consumed: spent });
+            let mut tools = Tools { model, mail: &mut self.mail, handlers: &mut self.handlers };
+            let node = self.graph.restarted(local, &mut tools).map(|local| Node {
+                local,
+                restarts: restarts + 1,
+                consumed: spent,
+            });
             leads.push((node, Vec::new(), NOTHING, false, None));
         }
         for (to, consumed, sent, by_itself, transition) in leads {

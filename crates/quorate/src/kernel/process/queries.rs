@@ -8,7 +8,7 @@ use std::sync::Arc;
 use super::super::Tools;
 use super::super::mail::{Entry, MessageId};
 use super::{ConfigurationId, LocalId, LocalStep, Offer, ProcessGraph};
-use crate::model::Trigger;
+use crate::model::{Consumptions, Transition, Trigger};
 use crate::world::{Channel, Inbox, InboxItem, World};
 
 /// A transition of a local state on some messages, with everything that it can do.
@@ -53,14 +53,17 @@ impl ProcessGraph {
             }
         }
         let (open, inbox) = (World::default(), Inbox { waiting, ..Inbox::default() });
+        let offers = self.offers(&inbox, open.channel, tools);
         let mut missing = Vec::new();
         for transition in 0..tools.model.process(self.id).transitions().len() {
-            let Ok(consumptions) = self.consumptions(local, &inbox, &open, transition, tools) else {
+            let Consumptions { sets, panicking } =
+                self.consumptions(local, &inbox, &open, transition, &offers, tools);
+            if !panicking.is_empty() {
                 let all = inbox.waiting[own..].iter();
                 missing.extend(all.map(|entry| (transition, vec![entry.message])));
                 continue;
-            };
-            for consumed in consumptions {
+            }
+            for consumed in sets {
                 let lacks = |offer: &Offer| offer.position.is_some_and(|position| position >= own);
                 let absent: Vec<MessageId> =
                     consumed.iter().filter(|offer| lacks(offer)).map(|offer| offer.message).collect();
@@ -87,12 +90,15 @@ impl ProcessGraph {
         let known: Vec<MessageId> = self.observed.heard().collect();
         let waiting = known.iter().map(|message| tools.mail.entry(*message)).collect();
         let (open, inbox) = (World::default(), Inbox { waiting, ..Inbox::default() });
+        let offers = self.offers(&inbox, open.channel, tools);
         let mut effective = Vec::new();
         for transition in 0..tools.model.process(self.id).transitions().len() {
-            let Ok(consumptions) = self.consumptions(local, &inbox, &open, transition, tools) else {
+            let Consumptions { sets, panicking } =
+                self.consumptions(local, &inbox, &open, transition, &offers, tools);
+            if !panicking.is_empty() {
                 return known;
-            };
-            for consumed in consumptions {
+            }
+            for consumed in sets {
                 let Some(outcomes) = self.outcomes(local, transition, &consumed, tools) else { continue };
                 if outcomes.iter().any(|outcome| outcome.changes(local))
                     || !self.leaves_out_idle_steps && consumed.len() > 1
@@ -116,61 +122,43 @@ impl ProcessGraph {
         let mut found = Vec::new();
         // Whatever the channels are like, here every message can be taken.
         let (old, open) = (before.unwrap_or(0), World::default());
-        for transition in 0..tools.model.process(self.id).transitions().len() {
-            let trigger = tools.model.process(self.id).transitions()[transition].trigger();
-            let first = match trigger {
-                Trigger::Internal if before.is_some() => continue,
-                Trigger::Internal | Trigger::Message(_) => old,
-                Trigger::Quorum(_) => 0,
-            };
+        let transitions = tools.model.process(self.id).transitions();
+        let mut on_offer = |first: usize| {
             let waiting = messages[first..].iter().map(|message| tools.mail.entry(*message)).collect();
             let inbox = Inbox { waiting, ..Inbox::default() };
-            let Ok(consumptions) = self.consumptions(local, &inbox, &open, transition, tools) else {
-                found.extend(self.panicking_possibilities(local, &inbox, transition, tools)?);
-                continue;
+            let offers = self.offers(&inbox, open.channel, tools);
+            (first, inbox, offers)
+        };
+        let new = on_offer(old);
+        let waits_for_quorums =
+            transitions.iter().any(|transition| matches!(transition.trigger(), Trigger::Quorum(_)));
+        let all = waits_for_quorums.then(|| on_offer(0));
+        for (transition, trigger) in transitions.iter().map(Transition::trigger).enumerate() {
+            let (first, inbox, offers) = match trigger {
+                Trigger::Internal if before.is_some() => continue,
+                Trigger::Internal | Trigger::Message(_) => &new,
+                Trigger::Quorum(_) => all.as_ref().unwrap_or(&new),
             };
-            for consumed in consumptions {
-                let is_new = |offer: &Offer| offer.position.is_some_and(|position| first + position >= old);
+            let is_new = |offer: &Offer| offer.position.is_some_and(|position| first + position >= old);
+            let Consumptions { sets, panicking } =
+                self.consumptions(local, inbox, &open, transition, offers, tools);
+            if panicking.iter().any(|alone| alone.len() != 1) {
+                return Err(CannotTell);
+            }
+            let bare = |consumed: Vec<Offer>| consumed.iter().map(|offer| offer.message).collect();
+            let panics: Arc<[LocalStep]> = Arc::new([LocalStep::Panicked { choices: Vec::new() }]);
+            found.extend(panicking.into_iter().map(|consumed| Possibility {
+                transition,
+                consumed: bare(consumed),
+                outcomes: Arc::clone(&panics),
+            }));
+            for consumed in sets {
                 if before.is_some() && !consumed.iter().any(is_new) {
                     continue;
                 }
                 let Some(outcomes) = self.outcomes(local, transition, &consumed, tools) else { continue };
-                let consumed = consumed.iter().map(|offer| offer.message).collect();
-                found.push(Possibility { transition, consumed, outcomes });
+                found.push(Possibility { transition, consumed: bare(consumed), outcomes });
             }
-        }
-        Ok(found)
-    }
-
-    /// The selection of a transition panics on some of these messages: those, one by one, and what it does with the
-    /// others.
-    fn panicking_possibilities(
-        &mut self,
-        local: LocalId,
-        inbox: &Inbox<Entry>,
-        transition: usize,
-        tools: &mut Tools<'_, '_>,
-    ) -> Result<Vec<Possibility>, CannotTell> {
-        let open = World::default();
-        let panicking = self.panicking_selections(local, inbox, &open, transition, tools);
-        let consumed: Vec<Vec<MessageId>> = panicking
-            .into_iter()
-            .map(|step| step.consumed.iter().map(|offer| offer.message).collect())
-            .collect();
-        if consumed.iter().any(|alone| alone.len() != 1) {
-            return Err(CannotTell);
-        }
-        let bad: Vec<MessageId> = consumed.iter().flatten().copied().collect();
-        let outcomes: Arc<[LocalStep]> = Arc::new([LocalStep::Panicked { choices: Vec::new() }]);
-        let panics = |consumed| Possibility { transition, consumed, outcomes: Arc::clone(&outcomes) };
-        let mut found: Vec<Possibility> = consumed.into_iter().map(panics).collect();
-        let others = inbox.waiting.iter().filter(|entry| !bad.contains(&entry.message)).copied().collect();
-        let others = Inbox { waiting: others, ..Inbox::default() };
-        let others = self.consumptions(local, &others, &open, transition, tools);
-        for consumed in others.map_err(|_| CannotTell)? {
-            let Some(outcomes) = self.outcomes(local, transition, &consumed, tools) else { continue };
-            let consumed = consumed.iter().map(|offer| offer.message).collect();
-            found.push(Possibility { transition, consumed, outcomes });
         }
         Ok(found)
     }
