@@ -1,8 +1,9 @@
 //! What the kernel is told.
 
+use std::collections::HashSet;
 use std::sync::Arc;
 
-use super::Within;
+use crate::base::Value;
 use crate::reduce::Reductions;
 
 /// What the kernel is told.
@@ -13,6 +14,9 @@ pub(crate) struct Options {
     pub(crate) within: Option<Arc<Within>>,
     pub(crate) tuning: Tuning,
 }
+
+/// For each process, the local states within which something can happen.
+pub(crate) type Within = Vec<HashSet<Value>>;
 
 /// What decides how a search is done and never what it answers: tests make the sizes small, so that small
 /// protocols go through everything that large ones do.

@@ -2,8 +2,8 @@
 
 use std::collections::{BTreeMap, HashMap};
 
-use super::one::{Bag, Edge, with};
-use crate::kernel::mail::{Mail, MessageId};
+use super::parts::{Bag, Edge, with};
+use crate::kernel::process::{Mail, MessageId};
 
 /// How often a message can be there to be consumed, in all.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

@@ -5,30 +5,31 @@
 
 use std::sync::Arc;
 
-use super::super::Tools;
-use super::super::mail::{Entry, MessageId};
-use super::{ConfigurationId, LocalId, LocalStep, Offer, ProcessGraph};
+use super::context::Tools;
+use super::graph::ProcessGraph;
+use super::mail::{Entry, MessageId};
+use super::values::{ConfigurationId, LocalId, LocalStep, Offer};
 use crate::model::{Consumptions, Transition, Trigger};
 use crate::world::{Channel, Inbox, InboxItem, World};
 
 /// A transition of a local state on some messages, with everything that it can do.
 #[derive(Clone)]
-pub(in super::super) struct Possibility {
-    pub(in super::super) transition: usize,
-    pub(in super::super) consumed: Vec<MessageId>,
-    pub(in super::super) outcomes: Arc<[LocalStep]>,
+pub(in crate::kernel) struct Possibility {
+    pub(in crate::kernel) transition: usize,
+    pub(in crate::kernel) consumed: Vec<MessageId>,
+    pub(in crate::kernel) outcomes: Arc<[LocalStep]>,
 }
 
 /// What a local state can do cannot be told: a selection panics on several messages together, and on none of them
 /// alone.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(in super::super) struct CannotTell;
+pub(in crate::kernel) struct CannotTell;
 
 impl ProcessGraph {
     /// What a configuration, with these messages besides its own, can consume that it cannot without them: the
     /// messages that are missing, each way once. Panics, in handlers that such messages may never reach, count as
     /// steps.
-    pub(in super::super) fn missing(
+    pub(in crate::kernel) fn missing(
         &mut self,
         configuration: ConfigurationId,
         besides: &[MessageId],
@@ -82,7 +83,7 @@ impl ProcessGraph {
 
     /// The known messages that make a difference in a local state: which some transition consumes, alone or with
     /// other known ones, and then changes the state, sends or panics.
-    pub(in super::super) fn effective(
+    pub(in crate::kernel) fn effective(
         &mut self,
         local: LocalId,
         tools: &mut Tools<'_, '_>,
@@ -112,7 +113,7 @@ impl ProcessGraph {
 
     /// Everything that a local state can do with some of these messages, each there once; if some were asked about
     /// before, then only what consumes one of the others.
-    pub(in super::super) fn possibilities(
+    pub(in crate::kernel) fn possibilities(
         &mut self,
         local: LocalId,
         messages: &[MessageId],

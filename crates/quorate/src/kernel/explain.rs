@@ -8,12 +8,14 @@
 
 use std::collections::HashMap;
 
-use super::component::Component;
-use super::mail::{NOTHING, SendsId};
-use super::process::{ConfigurationId, ConfigurationStep};
-use super::{Kernel, State, Tools};
+use super::groups::Views;
+use super::prepare::Kernel;
+use super::process::{ConfigurationId, ConfigurationStep, NOTHING, SendsId, Tools};
+use super::reductions::Component;
+use super::state::State;
 use crate::base::ProcessId;
-use crate::model::{Schedule, ScheduledStep};
+use crate::model::{Schedule, ScheduledStep, Sending, Taken};
+use crate::world::StepKind;
 
 /// What happens between two vectors.
 enum Move {
@@ -44,10 +46,23 @@ enum Turn {
     Stilled,
 }
 
+/// Where a process is in the end.
+struct End {
+    configuration: ConfigurationId,
+    /// It has a step that panics.
+    panics: bool,
+}
+
 impl Kernel<'_> {
+    /// The steps along a path of states, to the violation in the last one, or to its panicking step. `None` if a
+    /// reduced path does not tell.
+    pub(crate) fn schedule(&mut self, path: &[State], panics: bool) -> Option<Schedule> {
+        self.story(path, panics)
+    }
+
     /// A schedule that follows a path of reduced states, to a violation in the last one, or to a step that panics
     /// there. `None` if it cannot be told from the path alone.
-    pub(super) fn story(&mut self, path: &[State], panics: bool) -> Option<Schedule> {
+    fn story(&mut self, path: &[State], panics: bool) -> Option<Schedule> {
         let mut vector = self.vector(self.initial());
         let mut moves = Vec::new();
         for next in &path[1..] {
@@ -161,6 +176,53 @@ impl Kernel<'_> {
             steps.reverse();
         }
         Some(telling)
+    }
+
+    /// For each process, a configuration that it can be in, such that together they violate a property; or, of one
+    /// of them, that has a step that panics.
+    fn ends(&mut self, vector: &[u32], panics: bool) -> Option<Vec<End>> {
+        let mut tools = Tools { model: self.model, mail: &mut self.mail, handlers: &mut self.handlers };
+        let first = |at: usize| self.components[at].members(vector[at])[0];
+        let mut ends: Vec<End> =
+            (0..vector.len()).map(|at| End { configuration: first(at), panics: false }).collect();
+        if panics {
+            for at in 0..self.model.processes().len() {
+                for configuration in self.components[at].members(vector[at]) {
+                    let steps = self.components[at].graph.steps(configuration, &mut tools);
+                    if steps.iter().any(|step| step.leads.is_none()) {
+                        ends[at] = End { configuration, panics: true };
+                        return Some(ends);
+                    }
+                }
+            }
+            return None;
+        }
+        let chosen = Views::violating(self.model, vector, &mut self.components, &mut tools)?;
+        for (end, configuration) in ends.iter_mut().zip(chosen) {
+            end.configuration = configuration;
+        }
+        Some(ends)
+    }
+
+    /// A step of a process, told so that it can be taken again.
+    fn scheduled(&self, process: ProcessId, step: ConfigurationStep) -> ScheduledStep {
+        let mail = &self.mail;
+        let taken = step
+            .consumed
+            .iter()
+            .map(|offer| Taken { envelope: mail.envelope(offer.message).clone(), nth: offer.nth });
+        let sent = mail.messages_of(step.sent).iter().filter_map(|message| {
+            let (to, body) = (mail.receiver(*message), mail.envelope(*message).body.clone());
+            self.model.monitor(to).is_none().then_some(Sending { to, body })
+        });
+        ScheduledStep {
+            process,
+            kind: step.kind,
+            transition: step.transition,
+            consumed: taken.collect(),
+            sent: if step.kind == StepKind::Crash { sent.collect() } else { Vec::new() },
+            choices: step.choices,
+        }
     }
 }
 

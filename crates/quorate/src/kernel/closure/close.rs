@@ -13,22 +13,14 @@
 //! Invariant: when [`Closure::complete`], each local step of each run is an edge.
 //! Held by: testkit/tests/local.rs.
 
-mod one;
-mod supply;
-
 use std::collections::{BTreeSet, HashMap, HashSet};
 
-use one::Bounds;
-pub(super) use one::{Edge, ProcessClosure};
-use supply::{Supplies, Supply, sent_at_most};
-
-use super::StepSeen;
-use super::mail::MessageId;
-use super::options::{Mutant, Tuning};
-use super::process::LocalId;
-use crate::base::Numbering;
-use crate::base::ProcessId;
-use crate::base::in_parallel_mut;
+use super::parts::{Edge, FlatStep, Flattened, GaveUp, Level};
+use super::process::{Bounds, ProcessClosure};
+use super::supply::{Supplies, Supply, sent_at_most};
+use crate::base::{Numbering, ProcessId, in_parallel_mut};
+use crate::kernel::options::{Mutant, Tuning};
+use crate::kernel::process::{LocalId, MessageId, StepSeen};
 use crate::model::{Envelope, Model};
 use crate::world::Channel;
 
@@ -43,17 +35,6 @@ pub struct ClosureSize {
     pub steps: u64,
 }
 
-/// How closely what a process has consumed is followed.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
-pub(crate) enum Level {
-    /// Not at all.
-    Loose,
-    /// How often, at least, on every way to a local state.
-    Least,
-    /// Exactly.
-    Exact,
-}
-
 /// The closures of all processes.
 pub(crate) struct Closure<'m> {
     model: &'m Model,
@@ -65,32 +46,6 @@ pub(crate) struct Closure<'m> {
     events_max: Option<u32>,
     /// Why the closure is not there, if it is not.
     gave_up: Option<GaveUp>,
-}
-
-/// Why there is no closure.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum GaveUp {
-    /// It went on and on, however closely this process was followed.
-    Diverged(ProcessId),
-    /// What a process would do with messages that may never reach it cannot be told.
-    CannotTell(ProcessId),
-    /// There was no time for it.
-    Stopped,
-}
-
-impl GaveUp {
-    /// Why, in words.
-    pub(crate) fn told(self, model: &Model) -> String {
-        let name = |process| model.process(process).name();
-        match self {
-            GaveUp::Diverged(process) => format!("the local closure goes on and on at {}", name(process)),
-            GaveUp::CannotTell(process) => format!(
-                "what {} selects cannot be told for messages that it may never have together",
-                name(process)
-            ),
-            GaveUp::Stopped => "the local closure was not finished".to_string(),
-        }
-    }
 }
 
 impl<'m> Closure<'m> {
@@ -291,19 +246,4 @@ impl<'m> Closure<'m> {
         }
         Flattened { steps, at_first }
     }
-}
-
-/// The steps of all processes.
-pub(crate) struct Flattened {
-    pub(super) steps: Vec<Vec<FlatStep>>,
-    /// The messages that are on their way at the start, and those that can be consumed at any time.
-    pub(super) at_first: HashSet<u32>,
-}
-
-/// A step of a process.
-pub(crate) struct FlatStep {
-    pub(super) from: u32,
-    pub(super) to: Option<u32>,
-    pub(super) consumed: Vec<u32>,
-    pub(super) sent: Vec<u32>,
 }

@@ -13,34 +13,33 @@
 use std::collections::{BTreeSet, HashMap, HashSet};
 use std::sync::Arc;
 
-use super::component::Component;
-use super::local::{self, Edge};
-use super::mail::{Mail, Members, MessageId};
-use super::options::Mutant;
-use super::process::{ConfigurationId, LocalId};
-use super::{State, Tools};
+use super::beliefs::Component;
+use super::cycles::cyclic;
 use crate::base::ProcessId;
+use crate::kernel::options::Mutant;
+use crate::kernel::process::{ConfigurationId, Edge, LocalId, Mail, Members, MessageId, Tools, emits};
+use crate::kernel::state::State;
 use crate::model::Model;
 use crate::reduce::{Seeds, Split};
 
 /// How stubborn sets are made.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) struct Needs {
+pub(in crate::kernel) struct Needs {
     /// How finely the search looks at who can send what to whom.
-    pub(super) split: Split,
+    pub(in crate::kernel) split: Split,
     /// From which processes sets are grown.
-    pub(super) seeds: Seeds,
+    pub(in crate::kernel) seeds: Seeds,
     /// May a step that changes what properties see be taken apart from others?
-    pub(super) visible: bool,
+    pub(in crate::kernel) visible: bool,
     /// What is left out, to show that the tests notice.
-    pub(super) mutant: Option<Mutant>,
+    pub(in crate::kernel) mutant: Option<Mutant>,
 }
 
 /// The messages that a transition lacks, for each way to take it.
 type Missing = Arc<[(usize, Vec<MessageId>)]>;
 
 /// What stubborn sets rest on, and those that were chosen.
-pub(super) struct Stubborn {
+pub(in crate::kernel) struct Stubborn {
     needs: Needs,
     /// For each process and local state, what may still be sent.
     futures: Vec<HashMap<LocalId, BTreeSet<MessageId>>>,
@@ -55,9 +54,9 @@ pub(super) struct Stubborn {
 
 /// Who steps in a state, and the state in which they never will, where that is another possibility.
 #[derive(Clone, Copy)]
-pub(super) struct Choice {
-    pub(super) members: Members,
-    pub(super) still: Option<State>,
+pub(in crate::kernel) struct Choice {
+    pub(in crate::kernel) members: Members,
+    pub(in crate::kernel) still: Option<State>,
 }
 
 /// What matters of a state of a component.
@@ -73,7 +72,7 @@ struct Traits {
 }
 
 impl Stubborn {
-    pub(super) fn new(needs: Needs, components: &[Component], mail: &Mail, model: &Model) -> Self {
+    pub(in crate::kernel) fn new(needs: Needs, components: &[Component], mail: &Mail, model: &Model) -> Self {
         let processes = &components[..model.processes().len()];
         let graphs = || model.ids().zip(processes).map(|(id, component)| (id, &component.graph.observed));
         let futures: Vec<HashMap<LocalId, BTreeSet<MessageId>>> =
@@ -81,28 +80,28 @@ impl Stubborn {
         let ever = futures.iter().map(|of| of.values().flatten().copied().collect()).collect();
         let sticky = match needs.mutant {
             Some(Mutant::NoProviso) => HashSet::new(),
-            _ => local::cyclic(graphs(), mail, model),
+            _ => cyclic(graphs(), mail, model),
         };
         let (traits, missing, chosen) = (HashMap::new(), HashMap::new(), HashMap::new());
         Stubborn { needs, futures, ever, sticky, traits, missing, chosen }
     }
 
     /// Who steps in a state, if that has been worked out.
-    pub(super) fn chosen(&self, state: State) -> Option<Choice> {
+    pub(in crate::kernel) fn chosen(&self, state: State) -> Option<Choice> {
         self.chosen.get(&state).copied()
     }
 
     /// The numbers of states mean something else now.
-    pub(super) fn forget_states(&mut self) {
+    pub(in crate::kernel) fn forget_states(&mut self) {
         self.chosen.clear();
     }
 
-    pub(super) fn remember(&mut self, state: State, choice: Choice) {
+    pub(in crate::kernel) fn remember(&mut self, state: State, choice: Choice) {
         self.chosen.insert(state, choice);
     }
 
     /// Who steps in a vector of states: all, or the smallest set that is enough.
-    pub(super) fn choose(
+    pub(in crate::kernel) fn choose(
         &mut self,
         vector: &[u32],
         components: &mut [Component],
@@ -308,7 +307,7 @@ impl Stubborn {
             let Some((next, _)) = step.leads else { continue };
             let to = graph.local(next);
             let consumed = step.consumed.iter().map(|offer| offer.message).collect();
-            traits.emits |= local::emits(step.sent, tools.mail, tools.model);
+            traits.emits |= emits(step.sent, tools.mail, tools.model);
             traits.sticky |=
                 self.sticky.contains(&(process, Edge { from: local, to, consumed, sent: step.sent }));
             traits.visible |= to != local && {

@@ -6,7 +6,7 @@
 
 use std::collections::BTreeSet;
 
-use super::component::Component;
+use super::beliefs::Component;
 use crate::base::Value;
 use crate::model::Model;
 use crate::property::{Property, When};
@@ -21,7 +21,7 @@ struct Shown {
 }
 
 /// Is every property that must always hold one of a single process, or broken for ever once it is broken?
-pub(super) fn all_stable(model: &Model, components: &[Component]) -> bool {
+pub(in crate::kernel) fn all_stable(model: &Model, components: &[Component]) -> bool {
     let always = model.properties().iter().filter(|property| property.when() == When::Always);
     always.into_iter().all(|property| {
         let shown: Vec<Shown> = components[..model.processes().len()]

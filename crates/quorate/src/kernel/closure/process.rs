@@ -2,22 +2,18 @@
 //!
 //! It numbers messages by itself, so that the processes of a system can be followed at the same time.
 
-use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
+use std::collections::{BTreeSet, HashMap, HashSet};
 use std::sync::Arc;
 
-use super::super::options::Tuning;
+use super::parts::{Bag, Edge, GaveUp, Level, with};
 use super::supply::{Supplies, Supply};
-use super::{GaveUp, Level};
-use crate::base::Numbering;
-use crate::base::{ProcessId, Value};
-use crate::kernel::mail::{Mail, MessageId, SendsId};
-use crate::kernel::process::{INITIAL, LocalId, LocalStep, Possibility, ProcessGraph, Start};
-use crate::kernel::{NOTHING, StepSeen, Tools};
+use crate::base::{Numbering, ProcessId, Value};
+use crate::kernel::options::Tuning;
+use crate::kernel::process::{
+    INITIAL, LocalId, LocalStep, Mail, MessageId, NOTHING, Possibility, ProcessGraph, Start, StepSeen, Tools,
+};
 use crate::model::{Envelope, Handlers, Model, Sending, Trigger};
 use crate::world::StepKind;
-
-/// Messages and how many of each, in order.
-pub(super) type Bag = BTreeMap<MessageId, u32>;
 
 /// A local state as far as the closure tells them apart.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
@@ -26,20 +22,6 @@ struct Node {
     restarts: u8,
     /// What was consumed on the way, where that is followed exactly.
     consumed: Option<Arc<Bag>>,
-}
-
-/// A step between nodes.
-#[derive(Clone, PartialEq, Eq, Hash, Debug)]
-pub(in crate::kernel) struct Edge {
-    pub(in crate::kernel) from: u32,
-    /// Nowhere if it panics.
-    pub(in crate::kernel) to: Option<u32>,
-    pub(in crate::kernel) consumed: Vec<MessageId>,
-    pub(in crate::kernel) sent: SendsId,
-    /// Does it happen by itself, without a message?
-    pub(in crate::kernel) by_itself: bool,
-    /// Which transition; none if it is a restart.
-    pub(in crate::kernel) transition: Option<usize>,
 }
 
 /// What a local state can do with the messages that were tried on it; none were at first.
@@ -323,13 +305,4 @@ impl<'m> ProcessClosure<'m> {
             + nodes
             + 2 * (self.edges.capacity() * size_of::<Edge>()) as u64
     }
-}
-
-/// A bag with some messages more.
-pub(super) fn with(bag: &Bag, messages: &[MessageId]) -> Bag {
-    let mut bag = bag.clone();
-    for message in messages {
-        *bag.entry(*message).or_default() += 1;
-    }
-    bag
 }

@@ -8,12 +8,14 @@
 //! Differs: there, every combination is followed back along all sequences of events that lead to it.
 //! Held by: testkit/tests/local.rs.
 
-use std::collections::{BTreeSet, HashSet};
+use std::collections::BTreeSet;
 
-use super::closure::{Closure, Edge, Flattened, ProcessClosure};
-use super::options::Mutant;
-use super::process::INITIAL;
+use super::close::Closure;
+use super::parts::{Edge, Flattened};
+use super::process::ProcessClosure;
 use crate::base::Value;
+use crate::kernel::options::{Mutant, Within};
+use crate::kernel::process::INITIAL;
 use crate::model::Model;
 use crate::property::{Property, When};
 
@@ -33,9 +35,6 @@ pub enum Classes {
 pub(crate) struct Candidate {
     targets: Vec<Option<BTreeSet<u32>>>,
 }
-
-/// For each process, the local states within which something can happen.
-pub(crate) type Within = Vec<HashSet<Value>>;
 
 /// Up to how many combinations are looked at, and of how many is it tried which processes make no difference.
 const COMBINATIONS_MAX: u64 = 4_000_000;

@@ -20,32 +20,26 @@
 //! Held by: testkit/tests/agreement.rs (states, transitions, terminal states, depth equal the naive
 //! checker's), with [`Sleep::Everybody`] as the mutant that testkit/tests/mutants.rs catches.
 
-use super::mail::Members;
-use super::options::Sleep;
-use crate::base::Numbering;
-use crate::base::ProcessId;
-
-/// Which processes sleep in a state, by the step that found it.
-pub(crate) type RuleId = u16;
-
-/// Nobody sleeps.
-pub(crate) const AWAKE: RuleId = 0;
+use crate::base::{Numbering, ProcessId};
+use crate::kernel::options::Sleep;
+use crate::kernel::process::Members;
+use crate::kernel::state::{AWAKE, RuleId};
 
 /// The sets of sleeping processes.
-pub(super) struct Rules {
+pub(in crate::kernel) struct Rules {
     sleep: Sleep,
     asleep: Numbering<Members>,
 }
 
 impl Rules {
-    pub(super) fn new(sleep: Sleep) -> Self {
+    pub(in crate::kernel) fn new(sleep: Sleep) -> Self {
         let mut asleep = Numbering::default();
         asleep.number(Members::NOBODY);
         Rules { sleep, asleep }
     }
 
     /// Who sleeps after a step of a process that sent messages to these.
-    pub(super) fn after(&mut self, process: ProcessId, receivers: Members) -> RuleId {
+    pub(in crate::kernel) fn after(&mut self, process: ProcessId, receivers: Members) -> RuleId {
         let number = self.asleep.number(match self.sleep {
             Sleep::Nobody => Members::NOBODY,
             Sleep::Untouched => Members::before(process).without(receivers),
@@ -56,7 +50,7 @@ impl Rules {
     }
 
     #[inline]
-    pub(super) fn asleep(&self, rule: RuleId) -> Members {
+    pub(in crate::kernel) fn asleep(&self, rule: RuleId) -> Members {
         *self.asleep.value(u32::from(rule))
     }
 }

@@ -7,15 +7,13 @@
 
 use std::collections::{BTreeSet, HashMap};
 
-use super::Tools;
-use super::component::Component;
-use super::process::{ConfigurationId, LocalId, ProcessGraph};
-use crate::base::{Numbering, PairMap};
-use crate::base::{ProcessId, Value};
+use crate::base::{Numbering, PairMap, ProcessId, Value};
+use crate::kernel::process::{ConfigurationId, LocalId, ProcessGraph, Tools};
+use crate::kernel::reductions::Component;
 use crate::model::Model;
 use crate::property::{Property, When};
 
-pub(super) type ViewId = u32;
+pub(in crate::kernel) type ViewId = u32;
 
 /// What the properties say of a state: which one is broken, if any.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -46,12 +44,12 @@ impl Judgement {
     }
 
     #[inline]
-    pub(super) fn or_panics(self, panics: bool) -> Self {
+    pub(in crate::kernel) fn or_panics(self, panics: bool) -> Self {
         if panics { Judgement(self.0 | Self::PANICS) } else { self }
     }
 }
 
-pub(super) struct Views {
+pub(in crate::kernel) struct Views {
     observed: Numbering<Vec<Option<Value>>>,
     beliefs: Numbering<Sight>,
     pairs: Numbering<(ViewId, ViewId)>,
@@ -75,7 +73,7 @@ struct Sight {
 const PAIR: ViewId = 1 << 31;
 
 impl Views {
-    pub(super) fn new(model: &Model, believing: bool) -> Self {
+    pub(in crate::kernel) fn new(model: &Model, believing: bool) -> Self {
         let mut observed = Numbering::default();
         observed.number(vec![None; model.properties().len() + 1]);
         let of_states = vec![HashMap::new(); model.processes().len() + model.monitors().len()];
@@ -90,12 +88,17 @@ impl Views {
         }
     }
 
-    pub(super) fn asymmetric(&self) -> Option<&str> {
+    pub(in crate::kernel) fn asymmetric(&self) -> Option<&str> {
         self.asymmetric.as_deref()
     }
 
     /// Compares what properties say of a vector of states with what they say when processes are exchanged.
-    pub(super) fn certify_symmetry(&mut self, model: &Model, vector: &[u32], components: &[Component]) {
+    pub(in crate::kernel) fn certify_symmetry(
+        &mut self,
+        model: &Model,
+        vector: &[u32],
+        components: &[Component],
+    ) {
         let local = |(component, state): (&Component, &u32)| {
             component.graph.local_value(component.graph.local(component.members(*state)[0])).clone()
         };
@@ -120,7 +123,7 @@ impl Views {
 
     /// The view of nobody: no property sees anything.
     #[expect(clippy::unused_self, reason = "the views decide which number that is")]
-    pub(super) fn nobody(&self) -> ViewId {
+    pub(in crate::kernel) fn nobody(&self) -> ViewId {
         0
     }
 
@@ -147,7 +150,7 @@ impl Views {
     }
 
     /// What is seen of a process in a state of its component.
-    pub(super) fn of_component(
+    pub(in crate::kernel) fn of_component(
         &mut self,
         process: ProcessId,
         state: u32,
@@ -166,17 +169,22 @@ impl Views {
         view
     }
 
-    pub(super) fn of_pair(&mut self, left: ViewId, right: ViewId) -> ViewId {
+    pub(in crate::kernel) fn of_pair(&mut self, left: ViewId, right: ViewId) -> ViewId {
         self.pairs.number((left, right)) | PAIR
     }
 
     #[inline]
-    pub(super) fn judge(&self, left: ViewId, right: ViewId) -> Option<Judgement> {
+    pub(in crate::kernel) fn judge(&self, left: ViewId, right: ViewId) -> Option<Judgement> {
         self.judgements.get(left, right).map(Judgement)
     }
 
     /// Asks the properties about a vector of states of the components.
-    pub(super) fn learn(&mut self, model: &Model, states: &[u32], (left, right): (ViewId, ViewId)) {
+    pub(in crate::kernel) fn learn(
+        &mut self,
+        model: &Model,
+        states: &[u32],
+        (left, right): (ViewId, ViewId),
+    ) {
         if self.judge(left, right).is_some() {
             return;
         }
@@ -234,7 +242,7 @@ impl Views {
     }
 
     /// Of a vector of states that violates a property, a configuration for each component that shows it.
-    pub(super) fn violating(
+    pub(in crate::kernel) fn violating(
         model: &Model,
         vector: &[u32],
         components: &mut [Component],
@@ -285,7 +293,7 @@ impl Views {
         Some(chosen)
     }
 
-    pub(super) fn bytes(&self) -> u64 {
+    pub(in crate::kernel) fn bytes(&self) -> u64 {
         self.observed.bytes() + self.pairs.bytes() + self.judgements.bytes() + self.beliefs.bytes()
     }
 }

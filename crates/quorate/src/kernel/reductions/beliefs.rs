@@ -11,12 +11,8 @@
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::sync::Arc;
 
-use super::Tools;
-use super::local::Live;
-use super::mail::{NOTHING, SendsId};
-use super::process::{ConfigurationId, ProcessGraph, Start};
-use crate::base::Numbering;
-use crate::base::{ProcessId, Value};
+use crate::base::{Numbering, ProcessId, Value};
+use crate::kernel::process::{ConfigurationId, Live, NOTHING, ProcessGraph, SendsId, Start, Tools};
 use crate::world::Channel;
 
 /// A configuration's steps: where they lead and what they send; nowhere if they panic.
@@ -24,12 +20,13 @@ type Leads = Vec<Option<(ConfigurationId, SendsId)>>;
 
 /// A belief with more members than this is a sign that the process is better searched as it is.
 const MEMBERS_MAX: usize = 4096;
+
 /// The same for this many beliefs.
 const BELIEFS_MAX: usize = 1 << 20;
 
 /// One process, or one monitor.
-pub(super) struct Component {
-    pub(super) graph: ProcessGraph,
+pub(in crate::kernel) struct Component {
+    pub(in crate::kernel) graph: ProcessGraph,
     beliefs: Option<Beliefs>,
 }
 
@@ -42,12 +39,17 @@ struct Beliefs {
 }
 
 impl Component {
-    pub(super) fn new(id: ProcessId, start: Start, channel: Channel) -> Self {
+    pub(in crate::kernel) fn new(id: ProcessId, start: Start, channel: Channel) -> Self {
         Component { graph: ProcessGraph::new(id, start, channel), beliefs: None }
     }
 
     /// Starts anew from the initial state, without messages that are not live, with beliefs or without.
-    pub(super) fn begin(&mut self, live: Option<Arc<Live>>, believing: bool, tools: &mut Tools<'_, '_>) {
+    pub(in crate::kernel) fn begin(
+        &mut self,
+        live: Option<Arc<Live>>,
+        believing: bool,
+        tools: &mut Tools<'_, '_>,
+    ) {
         self.graph.begin(live, tools.model.world().channel);
         self.beliefs = believing.then(Beliefs::default);
         if let Some(beliefs) = &mut self.beliefs {
@@ -56,39 +58,39 @@ impl Component {
     }
 
     /// Are its states beliefs?
-    pub(super) fn believes(&self) -> bool {
+    pub(in crate::kernel) fn believes(&self) -> bool {
         self.beliefs.is_some()
     }
 
     /// Were there too many beliefs?
-    pub(super) fn blown(&self) -> bool {
+    pub(in crate::kernel) fn blown(&self) -> bool {
         self.beliefs.as_ref().is_some_and(|beliefs| beliefs.blown)
     }
 
     /// How many states are known.
-    pub(super) fn size(&self) -> usize {
+    pub(in crate::kernel) fn size(&self) -> usize {
         self.beliefs.as_ref().map_or_else(|| self.graph.size(), |beliefs| beliefs.sets.len())
     }
 
-    pub(super) fn bytes(&self) -> u64 {
+    pub(in crate::kernel) fn bytes(&self) -> u64 {
         let beliefs = self.beliefs.as_ref().map_or(0, |beliefs| beliefs.sets.bytes());
         self.graph.bytes() + beliefs
     }
 
     /// The configurations that it can be in.
-    pub(super) fn members(&self, state: u32) -> Vec<ConfigurationId> {
+    pub(in crate::kernel) fn members(&self, state: u32) -> Vec<ConfigurationId> {
         self.beliefs.as_ref().map_or_else(|| vec![state], |beliefs| beliefs.sets.value(state).to_vec())
     }
 
     /// The state whose configurations are these.
-    pub(super) fn state_of(&mut self, mut members: Vec<ConfigurationId>) -> u32 {
+    pub(in crate::kernel) fn state_of(&mut self, mut members: Vec<ConfigurationId>) -> u32 {
         members.sort_unstable();
         members.dedup();
         self.beliefs.as_mut().map_or(members[0], |beliefs| beliefs.sets.number(members.into()))
     }
 
     /// The steps of a state.
-    pub(super) fn steps(&mut self, state: u32, tools: &mut Tools<'_, '_>) -> Leads {
+    pub(in crate::kernel) fn steps(&mut self, state: u32, tools: &mut Tools<'_, '_>) -> Leads {
         match &mut self.beliefs {
             None => self.graph.steps(state, tools).into_iter().map(|step| step.leads).collect(),
             Some(beliefs) => beliefs.steps(state, &mut self.graph, tools),
@@ -96,7 +98,12 @@ impl Component {
     }
 
     /// The state after messages have arrived; `None` if there is no room for them.
-    pub(super) fn arrive(&mut self, state: u32, sends: SendsId, tools: &mut Tools<'_, '_>) -> Option<u32> {
+    pub(in crate::kernel) fn arrive(
+        &mut self,
+        state: u32,
+        sends: SendsId,
+        tools: &mut Tools<'_, '_>,
+    ) -> Option<u32> {
         let Some(beliefs) = &mut self.beliefs else {
             return self.graph.arrive(state, sends, tools.model, tools.mail);
         };
@@ -109,7 +116,7 @@ impl Component {
     }
 
     /// What is left of a belief if nothing more is sent: the members without steps; `None` if there are none.
-    pub(super) fn quiescent(&mut self, state: u32, tools: &mut Tools<'_, '_>) -> Option<u32> {
+    pub(in crate::kernel) fn quiescent(&mut self, state: u32, tools: &mut Tools<'_, '_>) -> Option<u32> {
         let Some(beliefs) = &mut self.beliefs else {
             return self.graph.steps(state, tools).is_empty().then_some(state);
         };
@@ -120,12 +127,16 @@ impl Component {
     }
 
     /// The local states in some of its configurations.
-    pub(super) fn local_values(&self, members: &[ConfigurationId]) -> HashSet<Value> {
+    pub(in crate::kernel) fn local_values(&self, members: &[ConfigurationId]) -> HashSet<Value> {
         members.iter().map(|member| self.graph.local_value(self.graph.local(*member)).clone()).collect()
     }
 
     /// The members without steps.
-    pub(super) fn still_members(&mut self, state: u32, tools: &mut Tools<'_, '_>) -> Vec<ConfigurationId> {
+    pub(in crate::kernel) fn still_members(
+        &mut self,
+        state: u32,
+        tools: &mut Tools<'_, '_>,
+    ) -> Vec<ConfigurationId> {
         self.quiescent(state, tools).map_or_else(Vec::new, |still| self.members(still))
     }
 }

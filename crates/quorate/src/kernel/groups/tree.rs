@@ -5,14 +5,12 @@
 //! messages that arrive are memoized, so the work at a node is done once for each of its states, not once
 //! for each global state that contains it.
 
-use super::component::Component;
-use super::mail::{Members, NOTHING, SendsId};
-use super::sleep::{RuleId, Rules};
 use super::split::Split;
 use super::views::{ViewId, Views};
-use super::{Side, Tools};
-use crate::base::Pairs;
-use crate::base::ProcessId;
+use crate::base::{Pairs, ProcessId};
+use crate::kernel::process::{Members, NOTHING, SendsId, Tools};
+use crate::kernel::reductions::{Component, Rules};
+use crate::kernel::state::{RuleId, Side};
 
 /// A step of a node: its next state, the messages that leave it, whose step it is, and who sleeps after it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -46,8 +44,10 @@ struct Known {
 }
 
 const UNKNOWN: u32 = u32::MAX;
+
 /// In the place of the state after messages have arrived: there is no room for them, their step has to wait.
-pub(super) const BLOCKED: u32 = u32::MAX;
+pub(in crate::kernel) const BLOCKED: u32 = u32::MAX;
+
 const NOTHING_KNOWN: Known = Known { steps: (UNKNOWN, UNKNOWN), arrivals: (0, 0), view: 0 };
 
 enum Kind {
@@ -60,11 +60,11 @@ enum Kind {
 }
 
 /// What a node needs to work something out.
-pub(super) struct Workshop<'a, 'm> {
-    pub(super) tools: Tools<'a, 'm>,
-    pub(super) components: &'a mut [Component],
-    pub(super) views: &'a mut Views,
-    pub(super) rules: &'a mut Rules,
+pub(in crate::kernel) struct Workshop<'a, 'm> {
+    pub(in crate::kernel) tools: Tools<'a, 'm>,
+    pub(in crate::kernel) components: &'a mut [Component],
+    pub(in crate::kernel) views: &'a mut Views,
+    pub(in crate::kernel) rules: &'a mut Rules,
 }
 
 impl Half {
@@ -101,7 +101,7 @@ impl Half {
 
     /// The processes of this node.
     #[inline]
-    pub(super) fn members(&self) -> Members {
+    pub(in crate::kernel) fn members(&self) -> Members {
         self.members
     }
 
@@ -126,7 +126,7 @@ impl Half {
     }
 
     /// How many states are known, whatever is known of them.
-    pub(super) fn size(&self, components: &[Component]) -> usize {
+    pub(in crate::kernel) fn size(&self, components: &[Component]) -> usize {
         match &self.kind {
             Kind::Nobody => 1,
             Kind::Process(process) => components[process.index()].size(),
@@ -242,7 +242,7 @@ impl Half {
     }
 
     /// The configurations of its processes.
-    pub(super) fn configurations(&self, state: u32, found: &mut [Option<u32>]) {
+    pub(in crate::kernel) fn configurations(&self, state: u32, found: &mut [Option<u32>]) {
         match &self.kind {
             Kind::Nobody => {}
             Kind::Process(process) => found[process.index()] = Some(state),
@@ -293,29 +293,29 @@ fn number(length: usize) -> u32 {
 }
 
 /// The whole system: its two halves.
-pub(super) struct Tree {
+pub(in crate::kernel) struct Tree {
     left: Half,
     right: Half,
     processes: usize,
 }
 
 impl Tree {
-    pub(super) fn new(split: &Split) -> Self {
+    pub(in crate::kernel) fn new(split: &Split) -> Self {
         let processes = split.left.len() + split.right.len();
         Tree { left: Half::new(&split.left), right: Half::new(&split.right), processes }
     }
 
-    pub(super) fn left(&self) -> &Half {
+    pub(in crate::kernel) fn left(&self) -> &Half {
         &self.left
     }
 
-    pub(super) fn right(&self) -> &Half {
+    pub(in crate::kernel) fn right(&self) -> &Half {
         &self.right
     }
 
     /// The initial states of the halves: in every node, the first state there is.
     #[expect(clippy::unused_self, reason = "the tree decides what its initial state is")]
-    pub(super) fn initial(&self) -> (u32, u32) {
+    pub(in crate::kernel) fn initial(&self) -> (u32, u32) {
         (0, 0)
     }
 
@@ -326,11 +326,11 @@ impl Tree {
         }
     }
 
-    pub(super) fn learn_steps(&mut self, side: Side, of: u32, workshop: &mut Workshop<'_, '_>) {
+    pub(in crate::kernel) fn learn_steps(&mut self, side: Side, of: u32, workshop: &mut Workshop<'_, '_>) {
         self.side(side).learn_steps(of, workshop);
     }
 
-    pub(super) fn learn_arrival(
+    pub(in crate::kernel) fn learn_arrival(
         &mut self,
         side: Side,
         at: u32,
@@ -341,7 +341,7 @@ impl Tree {
     }
 
     /// The configurations of the processes, in order.
-    pub(super) fn configurations(&self, left: u32, right: u32) -> Vec<u32> {
+    pub(in crate::kernel) fn configurations(&self, left: u32, right: u32) -> Vec<u32> {
         let mut found = vec![None; self.processes];
         self.left.configurations(left, &mut found);
         self.right.configurations(right, &mut found);
@@ -349,16 +349,16 @@ impl Tree {
     }
 
     /// The global state in which the processes are in these states, if it has a number.
-    pub(super) fn find(&self, vector: &[u32]) -> Option<(u32, u32)> {
+    pub(in crate::kernel) fn find(&self, vector: &[u32]) -> Option<(u32, u32)> {
         Some((self.left.find(vector)?, self.right.find(vector)?))
     }
 
     /// As [`Tree::find`], with new numbers where there are none.
-    pub(super) fn number_of(&mut self, vector: &[u32]) -> (u32, u32) {
+    pub(in crate::kernel) fn number_of(&mut self, vector: &[u32]) -> (u32, u32) {
         (self.left.number_of(vector), self.right.number_of(vector))
     }
 
-    pub(super) fn bytes(&self) -> u64 {
+    pub(in crate::kernel) fn bytes(&self) -> u64 {
         self.left.bytes() + self.right.bytes()
     }
 }

@@ -1,15 +1,41 @@
 //! Random walks before a search, the same ones every time: what they see of the processes is not found out by searches
 //! that are done again, and the states on them say how the system is best split.
 
-use super::mail::Members;
-use super::split::{self, Dice};
-use super::{Kernel, State, Tools};
-use crate::base::ProcessId;
+use super::prepare::Kernel;
+use super::process::{Members, Tools};
+use super::state::State;
+use crate::base::{ProcessId, fold};
 
 /// How many random walks in a row see nothing new before a search begins whose reductions rest on what was seen, and
 /// how many steps each has at most.
 const STROLLS_IN_VAIN: usize = 4;
+
 const STROLL_STEPS: usize = 100;
+
+/// How many configurations are looked at, those of all processes together.
+const SAMPLE: usize = 1 << 17;
+
+/// Random numbers, the same in every run.
+struct Dice(u64);
+
+impl Default for Dice {
+    fn default() -> Self {
+        Dice(0x9e37_79b9_7f4a_7c15)
+    }
+}
+
+impl Dice {
+    fn roll(&mut self) -> u64 {
+        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        fold(self.0, 0xd6e8_feb8_6659_fd93)
+    }
+
+    /// One of these, if there are any.
+    fn pick<T: Copy>(&mut self, from: &[T]) -> Option<T> {
+        let roll = usize::try_from(self.roll() >> 33).expect("31 bits");
+        from.get(roll % from.len().max(1)).copied()
+    }
+}
 
 impl Kernel<'_> {
     /// Random walks without any reduction, the same ones every time: what they see of the processes need not be found
@@ -47,7 +73,7 @@ impl Kernel<'_> {
     /// On each walk some processes, chosen at random, move only when the others cannot, so that states in
     /// which somebody lags far behind are seen too.
     pub(super) fn walk(&mut self, steps_max: u32, enough: &mut dyn FnMut(u64) -> bool) -> Vec<State> {
-        let count = split::SAMPLE / self.components.len();
+        let count = SAMPLE / self.components.len();
         let mut dice = Dice::default();
         let (mut states, mut state, mut slow) = (Vec::new(), self.initial(), Members::some(dice.roll()));
         let mut steps = 0;

@@ -14,18 +14,15 @@
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
-use super::Tools;
-use super::component::Component;
-use super::local::Edge;
-use super::mail::{Mail, MessageId, SendsId};
-use super::process::ConfigurationId;
-use crate::base::{ProcessId, Renaming, Value, fold};
-use crate::model::{Asked, Envelope, Model, Outcome, Panicked, asked_once};
+use super::beliefs::Component;
+use crate::base::{ProcessId, Renaming, fold};
+use crate::kernel::process::{ConfigurationId, Edge, Mail, MessageId, SendsId, Tools};
+use crate::model::Model;
 
 const UNKNOWN: u32 = u32::MAX;
 
 /// The groups of interchangeable processes, and what exchanging two neighbours makes of states.
-pub(super) struct Symmetry {
+pub(in crate::kernel) struct Symmetry {
     /// The places of the members of each group.
     groups: Vec<Vec<usize>>,
     /// For each group, the position in `swaps` of the swap of its first two members; others follow.
@@ -74,7 +71,7 @@ impl Swap {
 }
 
 impl Symmetry {
-    pub(super) fn new(model: &Model) -> Self {
+    pub(in crate::kernel) fn new(model: &Model) -> Self {
         let processes = model.processes().len() + model.monitors().len();
         let index =
             |group: &Vec<ProcessId>| group.iter().map(|member| member.index()).collect::<Vec<usize>>();
@@ -98,7 +95,7 @@ impl Symmetry {
     }
 
     /// The least of all vectors that permutations make of one; `None` if something about its states is not known.
-    pub(super) fn least(&self, vector: &[u32]) -> Option<Vec<u32>> {
+    pub(in crate::kernel) fn least(&self, vector: &[u32]) -> Option<Vec<u32>> {
         let mut vector = vector.to_vec();
         let mut ties: Vec<&Swap> = Vec::new();
         for (group, first) in self.groups.iter().zip(&self.first_swap) {
@@ -135,7 +132,7 @@ impl Symmetry {
     }
 
     /// How many vectors permutations make of one.
-    pub(super) fn orbit_size(&self, vector: Vec<u32>) -> Option<u64> {
+    pub(in crate::kernel) fn orbit_size(&self, vector: Vec<u32>) -> Option<u64> {
         let swaps: Vec<&Swap> = self.swaps.iter().collect();
         Self::orbit(vector, &swaps).map(|orbit| orbit.len() as u64)
     }
@@ -158,7 +155,12 @@ impl Symmetry {
     }
 
     /// Works out all that is needed about the states of a vector.
-    pub(super) fn learn(&mut self, vector: &[u32], components: &mut [Component], tools: &mut Tools<'_, '_>) {
+    pub(in crate::kernel) fn learn(
+        &mut self,
+        vector: &[u32],
+        components: &mut [Component],
+        tools: &mut Tools<'_, '_>,
+    ) {
         for (process, state) in vector.iter().enumerate() {
             self.learn_state(process, *state, components, tools);
         }
@@ -289,7 +291,7 @@ fn renamed_sends(sends: SendsId, ids: &Renaming, mail: &mut Mail, model: &Model)
 }
 
 /// Notes, of every process, what was seen of those it can be exchanged with.
-pub(super) fn saturate(components: &mut [Component], tools: &mut Tools<'_, '_>) {
+pub(in crate::kernel) fn saturate(components: &mut [Component], tools: &mut Tools<'_, '_>) {
     let generators = tools.model.symmetry().generators();
     let processes = tools.model.processes().len();
     let mut done = vec![(0, 0); processes];
@@ -329,66 +331,4 @@ pub(super) fn saturate(components: &mut [Component], tools: &mut Tools<'_, '_>) 
         }
         done = now;
     }
-}
-
-/// A local state, and what is sent to whom.
-type Done = (Value, Vec<(ProcessId, Value)>);
-
-/// Does a local step do the same when processes are exchanged? Says how it does not, if so.
-pub(super) fn difference(
-    model: &Model,
-    process: ProcessId,
-    transition: usize,
-    state: &Value,
-    consumed: &[&Envelope],
-) -> Option<String> {
-    let symmetry = model.symmetry();
-    let outcomes = |process, state: &Value, consumed: &[&Envelope]| {
-        asked_once(model, Asked { process, transition, state }, consumed)
-    };
-    // What is sent, as a bag, and what is left; choices may be offered in another order.
-    let count = |outcomes: Vec<Result<Outcome, Panicked>>, ids: &Renaming| {
-        let mut seen: Vec<Option<Done>> = outcomes
-            .into_iter()
-            .map(|outcome| {
-                let outcome = symmetry.rename_outcome(&outcome.ok()?, ids);
-                let mut sends: Vec<(ProcessId, Value)> =
-                    outcome.sends.into_iter().map(|sending| (sending.to, sending.body)).collect();
-                sends.sort_by(|a, b| a.0.cmp(&b.0).then_with(|| a.1.content_order(&b.1)));
-                Some((outcome.state, sends))
-            })
-            .collect();
-        seen.sort_by_key(|outcome| {
-            let hash = |(state, sends): &Done| {
-                let sends: Vec<(usize, u64)> =
-                    sends.iter().map(|(to, body)| (to.index(), body.content_hash())).collect();
-                (state.content_hash(), sends)
-            };
-            outcome.as_ref().map(hash)
-        });
-        seen
-    };
-    let identity = Renaming::identity(model.processes().len());
-    symmetry.generators().iter().find_map(|ids| {
-        let renamed: Vec<Envelope> =
-            consumed.iter().map(|message| symmetry.rename_envelope(message, ids)).collect();
-        let renamed: Vec<&Envelope> = renamed.iter().collect();
-        let before = count(outcomes(process, state, consumed), ids);
-        let other = ids.of(process);
-        let after = count(outcomes(other, &symmetry.rename_state(state, ids), &renamed), &identity);
-        (before != after).then(|| {
-            let name = model.process(process).transitions()[transition].name();
-            let exchanged: Vec<&str> = model
-                .ids()
-                .filter(|id| ids.of(*id) != *id)
-                .map(|id| model.process(id).name())
-                .collect();
-            format!(
-                "'{name}' of {} does not treat {} alike: the role is not symmetric, leave out .symmetric() or mend \
-                 the handler",
-                model.process(process).name(),
-                exchanged.join(" and "),
-            )
-        })
-    })
 }

@@ -1,0 +1,200 @@
+//! What is known of a model, and how a search with its reductions is prepared.
+//!
+//! Reductions rely on what was seen of the processes. A search that sees more than its reductions were built on proves
+//! nothing: it is prepared and done again, until it sees nothing new.
+//! Held by: testkit/tests/reductions.rs, testkit/tests/saturation.rs.
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+use super::groups::{Split, Tree, Views};
+use super::options::{Mutant, Options, Sleep};
+use super::process::{Live, Mail, Start, Tools};
+use super::reductions::{Component, Needs, Rules, Stubborn, Symmetry, all_stable, live, saturate};
+use super::state::State;
+use crate::base::ProcessId;
+use crate::model::{Handlers, Model};
+use crate::reduce::{Reduction, Reductions};
+
+/// What is known of a model: everything a search needs, once it has been asked for.
+pub(crate) struct Kernel<'m> {
+    pub(super) model: &'m Model,
+    pub(super) mail: Mail,
+    pub(super) components: Vec<Component>,
+    pub(super) handlers: Handlers<'m>,
+    pub(super) tree: Tree,
+    pub(super) views: Views,
+    pub(super) rules: Rules,
+    pub(super) reductions: Reductions,
+    /// Processes for which beliefs were too many.
+    pub(super) disbelieved: BTreeSet<usize>,
+    pub(super) stubborn: Option<Stubborn>,
+    pub(super) symmetry: Option<Symmetry>,
+    pub(super) mutant: Option<Mutant>,
+    /// How much had been seen of the processes when what the reductions rest on was worked out.
+    pub(super) rests_on: usize,
+}
+
+impl<'m> Kernel<'m> {
+    /// Nothing is known yet. Processes may sleep only in a breadth-first search, and only where steps commute.
+    pub(crate) fn new(model: &'m Model, options: &Options, sleep: Sleep) -> Self {
+        let mut mail = Mail::new(model.world().channel);
+        let components: Vec<Component> = (0..model.processes().len() + model.monitors().len())
+            .map(ProcessId::new)
+            .map(|id| Component::new(id, Start::of(id, model, &mut mail), model.world().channel))
+            .collect();
+        let mut reductions = options.reductions.clone();
+        if options.copies_max.is_some() {
+            // As with sets, it makes a difference whether a message comes before or after an equal one is consumed.
+            reductions.which.retain(|reduction| *reduction != Reduction::Stubborn);
+        }
+        let keeps_steps = reductions.which.iter().all(|reduction| *reduction == Reduction::Inert);
+        let commutes = model.commutes() && options.copies_max.is_none();
+        let sleep = if commutes && keeps_steps { sleep } else { Sleep::Nobody };
+        let tree = Tree::new(&Split::in_order(components.len()));
+        let mut kernel = Kernel {
+            model,
+            mail,
+            components,
+            handlers: Handlers::new(model),
+            views: Views::new(model, false),
+            rules: Rules::new(sleep),
+            tree,
+            reductions,
+            disbelieved: BTreeSet::new(),
+            stubborn: None,
+            symmetry: None,
+            mutant: options.tuning.mutant,
+            rests_on: 0,
+        };
+        for (at, component) in kernel.components.iter_mut().enumerate() {
+            component.graph.within = options.within.as_ref().and_then(|within| within.get(at).cloned());
+            component.graph.copies_max = options.copies_max.map(|most| most as usize + 1);
+        }
+        if kernel.rests() && kernel.mutant != Some(Mutant::NoSaturation) {
+            kernel.stroll();
+        }
+        kernel.begin();
+        kernel
+    }
+
+    /// Do reductions rest on what was seen of the processes?
+    pub(super) fn rests(&self) -> bool {
+        self.reductions.has(Reduction::Inert) || self.reductions.has(Reduction::Stubborn)
+    }
+
+    /// Has the search seen something that its reductions do not know of? Then it proves nothing yet.
+    pub(crate) fn must_begin_again(&self) -> bool {
+        self.blown() || self.rests() && self.rests_on != self.seen()
+    }
+
+    /// Were there too many beliefs for some process?
+    pub(crate) fn blown(&self) -> bool {
+        self.components.iter().any(Component::blown)
+    }
+
+    pub(super) fn seen(&self) -> usize {
+        self.components.iter().map(|component| component.graph.observed.seen()).sum()
+    }
+
+    /// Begins a search, with reductions that rest on all that was seen of the processes so far. What handlers have
+    /// answered stays known; numbers of states mean nothing any more.
+    pub(crate) fn begin(&mut self) {
+        let blown = self.components.iter().enumerate().filter(|(_, component)| component.blown());
+        self.disbelieved.extend(blown.map(|(at, _)| at));
+        let symmetric = self.reductions.has(Reduction::Symmetry);
+        if symmetric && self.mutant != Some(Mutant::NoSaturation) {
+            let mut tools = Tools { model: self.model, mail: &mut self.mail, handlers: &mut self.handlers };
+            saturate(&mut self.components, &mut tools);
+        }
+        self.components.iter_mut().for_each(|component| component.graph.certifies_symmetry = symmetric);
+        self.rests_on = self.seen();
+        let idle = self.reductions.leave_out_idle_steps(self.model);
+        self.components.iter_mut().for_each(|component| component.graph.leaves_out_idle_steps = idle);
+        let live: Vec<Option<Arc<Live>>> = (0..self.components.len()).map(|at| self.live(at)).collect();
+        let believing = self.reductions.has(Reduction::Beliefs);
+        let mut tools = Tools { model: self.model, mail: &mut self.mail, handlers: &mut self.handlers };
+        for (at, (component, live)) in self.components.iter_mut().zip(live).enumerate() {
+            component.begin(live, believing && !self.disbelieved.contains(&at), &mut tools);
+        }
+        self.stubborn =
+            self.needs().map(|needs| Stubborn::new(needs, &self.components, &self.mail, self.model));
+        self.symmetry = symmetric.then(|| Symmetry::new(self.model));
+        self.number_anew(&Split::in_order(self.components.len()));
+    }
+
+    pub(super) fn number_anew(&mut self, split: &Split) {
+        self.tree = Tree::new(split);
+        self.views = Views::new(self.model, self.reductions.has(Reduction::Beliefs));
+        if let Some(stubborn) = &mut self.stubborn {
+            stubborn.forget_states();
+        }
+    }
+
+    /// The messages that can still make a difference to a process, if others are left out.
+    fn live(&mut self, at: usize) -> Option<Arc<Live>> {
+        if !self.reductions.has(Reduction::Inert) || self.model.monitor(ProcessId::new(at)).is_some() {
+            return None;
+        }
+        let mut tools = Tools { model: self.model, mail: &mut self.mail, handlers: &mut self.handlers };
+        Some(Arc::new(live(&mut self.components[at].graph, &mut tools)))
+    }
+
+    /// How stubborn sets are made, if they are.
+    pub(super) fn needs(&self) -> Option<Needs> {
+        if !self.reductions.has(Reduction::Stubborn) {
+            return None;
+        }
+        let visible = all_stable(self.model, &self.components) || self.mutant == Some(Mutant::NoVisibility);
+        // Arrivals enlarge beliefs instead of commuting with steps: only what stays broken is sure to be found.
+        let possible = visible || !self.reductions.has(Reduction::Beliefs);
+        let Reductions { split, seeds, .. } = self.reductions;
+        possible.then_some(Needs { split, seeds, visible, mutant: self.mutant })
+    }
+
+    /// The reductions that are in use: stubborn sets may turn out not to go with beliefs, for properties that may hold
+    /// again after they were broken.
+    pub(crate) fn in_use(&self) -> Vec<Reduction> {
+        let used = |reduction: &Reduction| *reduction != Reduction::Stubborn || self.stubborn.is_some();
+        self.reductions.which.iter().copied().filter(used).collect()
+    }
+
+    /// Splits the system anew, as the states on random walks suggest. What is known of the processes stays
+    /// known; the numbers of global states and of their views mean nothing any more, since the same tree of
+    /// views stands for other processes. No walk is longer than `steps_max`; when `enough` says so, with the
+    /// bytes in the tables, the walks end.
+    pub(crate) fn split_anew(&mut self, steps_max: u32, enough: &mut dyn FnMut(u64) -> bool) {
+        let mut sample = self.walk(steps_max, enough);
+        sample.sort_unstable();
+        sample.dedup();
+        let sample: Vec<Vec<u32>> = sample.iter().map(|state| self.vector(*state)).collect();
+        self.number_anew(&Split::for_sample(self.components.len(), &sample));
+    }
+
+    /// The state in which everything starts.
+    pub(crate) fn initial(&self) -> State {
+        let (left, right) = self.tree.initial();
+        State { left, right }
+    }
+
+    /// A handler or a property that is not the same for processes that are said to be interchangeable.
+    pub(crate) fn asymmetric(&self) -> Option<&str> {
+        let handler = self.components.iter().find_map(|component| component.graph.asymmetric.as_deref());
+        handler.or(self.views.asymmetric())
+    }
+
+    /// Was a message lost because as many equal ones were waiting as may?
+    pub(crate) fn lost_copies(&self) -> bool {
+        self.components.iter().any(|component| component.graph.lost_copies)
+    }
+
+    /// The handler that was found to answer differently when asked twice.
+    pub(crate) fn impure(&self) -> Option<&str> {
+        self.handlers.impure()
+    }
+
+    /// The search has ended: asks some handlers a last time.
+    pub(crate) fn conclude(&mut self) {
+        self.handlers.conclude();
+    }
+}
