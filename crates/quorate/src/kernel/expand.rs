@@ -4,9 +4,10 @@
 
 use super::groups::{BLOCKED, Judgement};
 use super::prepare::Kernel;
-use super::process::{Members, NOTHING};
+use super::process::NOTHING;
 use super::reductions::Choice;
 use super::state::{AWAKE, Found, Side, State, Unknown};
+use crate::base::ProcessSet;
 
 impl Kernel<'_> {
     /// Calls `successor` for each step of a state that is to be taken, and returns how many steps there are,
@@ -44,10 +45,10 @@ impl Kernel<'_> {
     fn reached(&self, state: State) -> Result<Vec<State>, Unknown> {
         let Choice { members, still } = match &self.stubborn {
             Some(stubborn) => stubborn.chosen(state).ok_or(Unknown::Choice(state))?,
-            None => Choice { members: Members::NOBODY.others(), still: None },
+            None => Choice { members: ProcessSet::ALL, still: None },
         };
         let mut reached = Vec::new();
-        self.expand_awake(state, members.others(), |found| reached.push(found.state))?;
+        self.expand_awake(state, members.complement(), |found| reached.push(found.state))?;
         reached.extend(still);
         Ok(reached)
     }
@@ -56,14 +57,14 @@ impl Kernel<'_> {
     pub(super) fn expand_awake(
         &self,
         state: State,
-        asleep: Members,
+        asleep: ProcessSet,
         mut successor: impl FnMut(Found),
     ) -> Result<usize, Unknown> {
         let (left, right) = (self.tree.left(), self.tree.right());
         let own = left.steps(state.left).ok_or(Unknown::Steps(Side::Left, state.left))?;
         let theirs = right.steps(state.right).ok_or(Unknown::Steps(Side::Right, state.right))?;
         let mut blocked = 0;
-        if !left.members().all_in(asleep) {
+        if !left.members().is_subset(asleep) {
             for step in own.iter().filter(|step| !asleep.contains(step.process)) {
                 let other = if step.sends == NOTHING {
                     state.right

@@ -3,10 +3,10 @@
 use super::groups::Workshop;
 use super::options::Mutant;
 use super::prepare::Kernel;
-use super::process::{Members, NOTHING, Tools};
+use super::process::{NOTHING, Tools};
 use super::reductions::Choice;
 use super::state::{State, Unknown};
-use crate::base::ProcessId;
+use crate::base::{ProcessId, ProcessSet};
 
 impl Kernel<'_> {
     /// Works out what was unknown. The only place from which handlers run.
@@ -40,7 +40,7 @@ impl Kernel<'_> {
     pub(super) fn choose(&mut self, state: State) {
         let vector = self.vector(state);
         let Some(members) = self.stubborn_members(&vector) else { return };
-        let everyone = members == Members::NOBODY.others();
+        let everyone = members == ProcessSet::ALL;
         let wanted = !everyone && self.mutant != Some(Mutant::NoQuiescence);
         let still = wanted.then(|| self.stilled(&vector, members)).flatten();
         let still = still.map(|vector| self.number(&vector));
@@ -50,14 +50,14 @@ impl Kernel<'_> {
     }
 
     /// Who steps in a vector, if not everybody does.
-    pub(super) fn stubborn_members(&mut self, vector: &[u32]) -> Option<Members> {
+    pub(super) fn stubborn_members(&mut self, vector: &[u32]) -> Option<ProcessSet> {
         let mut tools = Tools { model: self.model, mail: &mut self.mail, handlers: &mut self.handlers };
         let stubborn = self.stubborn.as_mut()?;
         Some(stubborn.choose(vector, &mut self.components, &mut tools))
     }
 
     /// The vector in which these processes, whose states are beliefs, never step again; `None` if they must.
-    pub(super) fn stilled(&mut self, vector: &[u32], members: Members) -> Option<Vec<u32>> {
+    pub(super) fn stilled(&mut self, vector: &[u32], members: ProcessSet) -> Option<Vec<u32>> {
         let mut tools = Tools { model: self.model, mail: &mut self.mail, handlers: &mut self.handlers };
         let mut stilled = vector.to_vec();
         for at in (0..self.model.processes().len()).filter(|at| members.contains(ProcessId::new(*at))) {

@@ -2,9 +2,9 @@
 //! that are done again, and the states on them say how the system is best split.
 
 use super::prepare::Kernel;
-use super::process::{Members, Tools};
+use super::process::Tools;
 use super::state::State;
-use crate::base::{ProcessId, fold};
+use crate::base::{ProcessId, ProcessSet, fold};
 
 /// How many random walks in a row see nothing new before a search begins whose reductions rest on what was seen, and
 /// how many steps each has at most.
@@ -49,7 +49,7 @@ impl Kernel<'_> {
             let before = self.seen();
             let mut vector = initial.clone();
             // Some processes move only when the others cannot, so that lagging behind is seen too.
-            let slow = Members::some(dice.roll());
+            let slow = ProcessSet::from_bits(dice.roll());
             for _ in 0..STROLL_STEPS {
                 let turn = dice.pick(&(0..processes).collect::<Vec<usize>>()).unwrap_or(0);
                 let mut order: Vec<usize> = (0..processes).map(|at| (at + turn) % processes).collect();
@@ -75,7 +75,8 @@ impl Kernel<'_> {
     pub(super) fn walk(&mut self, steps_max: u32, enough: &mut dyn FnMut(u64) -> bool) -> Vec<State> {
         let count = SAMPLE / self.components.len();
         let mut dice = Dice::default();
-        let (mut states, mut state, mut slow) = (Vec::new(), self.initial(), Members::some(dice.roll()));
+        let (mut states, mut state, mut slow) =
+            (Vec::new(), self.initial(), ProcessSet::from_bits(dice.roll()));
         let mut steps = 0;
         while states.len() < count && !(states.len().is_multiple_of(256) && enough(self.bytes())) {
             let mut successors = Vec::new();
@@ -91,8 +92,8 @@ impl Kernel<'_> {
                     state = next;
                     steps += 1;
                 }
-                None if slow != Members::NOBODY => slow = slow.without(Members::some(dice.roll())),
-                _ => (state, slow, steps) = (self.initial(), Members::some(dice.roll()), 0),
+                None if slow != ProcessSet::EMPTY => slow = slow.without(ProcessSet::from_bits(dice.roll())),
+                _ => (state, slow, steps) = (self.initial(), ProcessSet::from_bits(dice.roll()), 0),
             }
         }
         states

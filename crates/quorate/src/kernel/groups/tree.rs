@@ -7,8 +7,8 @@
 
 use super::split::Split;
 use super::views::{ViewId, Views};
-use crate::base::{Pairs, ProcessId};
-use crate::kernel::process::{Members, NOTHING, SendsId, Tools};
+use crate::base::{Pairs, ProcessId, ProcessSet};
+use crate::kernel::process::{NOTHING, SendsId, Tools};
 use crate::kernel::reductions::{Component, Rules};
 use crate::kernel::state::{RuleId, Side};
 
@@ -24,7 +24,7 @@ pub(crate) struct Step {
 /// A node of the tree, with what is known of its states.
 pub(crate) struct Half {
     kind: Kind,
-    members: Members,
+    members: ProcessSet,
     known: Vec<Known>,
     steps: Vec<Step>,
     /// Rows of (messages, the state after they have arrived).
@@ -80,8 +80,8 @@ impl Half {
                 Kind::Pair { children: Box::new((Half::new(left), Half::new(right))), states }
             }
         };
-        let one = |process: &ProcessId| Members::one(*process);
-        let members = processes.iter().map(one).fold(Members::NOBODY, Members::and);
+        let one = |process: &ProcessId| ProcessSet::one(*process);
+        let members = processes.iter().map(one).fold(ProcessSet::EMPTY, ProcessSet::union);
         Half {
             kind,
             members,
@@ -101,7 +101,7 @@ impl Half {
 
     /// The processes of this node.
     #[inline]
-    pub(in crate::kernel) fn members(&self) -> Members {
+    pub(in crate::kernel) fn members(&self) -> ProcessSet {
         self.members
     }
 

@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use crate::base::Numbering;
 
-use crate::base::ProcessId;
+use crate::base::{ProcessId, ProcessSet};
 
 use crate::model::{Envelope, Model, Sending};
 
@@ -36,56 +36,6 @@ impl InboxItem for Entry {
     }
 }
 
-/// A set of processes.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
-pub(in crate::kernel) struct Members(u64);
-
-impl Members {
-    pub(in crate::kernel) const NOBODY: Members = Members(0);
-
-    /// Those whose bits are set.
-    pub(in crate::kernel) fn some(bits: u64) -> Self {
-        Members(bits)
-    }
-
-    pub(in crate::kernel) fn one(process: ProcessId) -> Self {
-        Members(1 << process.index())
-    }
-
-    pub(in crate::kernel) fn and(self, other: Members) -> Self {
-        Members(self.0 | other.0)
-    }
-
-    /// How many.
-    pub(in crate::kernel) fn count(self) -> u32 {
-        self.0.count_ones()
-    }
-
-    /// All but these.
-    pub(in crate::kernel) fn others(self) -> Self {
-        Members(!self.0)
-    }
-
-    /// The processes that come before this one.
-    pub(in crate::kernel) fn before(process: ProcessId) -> Self {
-        Members((1 << process.index()) - 1)
-    }
-
-    pub(in crate::kernel) fn without(self, others: Members) -> Self {
-        Members(self.0 & !others.0)
-    }
-
-    #[inline]
-    pub(in crate::kernel) fn all_in(self, others: Members) -> bool {
-        self.0 & !others.0 == 0
-    }
-
-    #[inline]
-    pub(in crate::kernel) fn contains(self, process: ProcessId) -> bool {
-        self.0 >> process.index() & 1 == 1
-    }
-}
-
 /// No messages.
 pub(in crate::kernel) const NOTHING: SendsId = 0;
 
@@ -94,7 +44,7 @@ pub(in crate::kernel) struct Mail {
     channel: Channel,
     messages: Numbering<(ProcessId, Envelope)>,
     bags: Numbering<Arc<[MessageId]>>,
-    splits: HashMap<(SendsId, Members), (SendsId, SendsId)>,
+    splits: HashMap<(SendsId, ProcessSet), (SendsId, SendsId)>,
 }
 
 impl Mail {
@@ -191,13 +141,14 @@ impl Mail {
     }
 
     /// Who receives a bag of messages.
-    pub(in crate::kernel) fn receivers(&self, sends: SendsId) -> Members {
-        let receivers = self.messages_of(sends).iter().map(|message| Members::one(self.receiver(*message)));
-        receivers.fold(Members::NOBODY, Members::and)
+    pub(in crate::kernel) fn receivers(&self, sends: SendsId) -> ProcessSet {
+        let receivers =
+            self.messages_of(sends).iter().map(|message| ProcessSet::one(self.receiver(*message)));
+        receivers.fold(ProcessSet::EMPTY, ProcessSet::union)
     }
 
     /// The messages for these processes, and the others.
-    pub(in crate::kernel) fn split(&mut self, sends: SendsId, members: Members) -> (SendsId, SendsId) {
+    pub(in crate::kernel) fn split(&mut self, sends: SendsId, members: ProcessSet) -> (SendsId, SendsId) {
         if sends == NOTHING {
             return (NOTHING, NOTHING);
         }
@@ -213,7 +164,7 @@ impl Mail {
     }
 
     pub(in crate::kernel) fn split_own(&mut self, sends: SendsId, own: ProcessId) -> (SendsId, SendsId) {
-        self.split(sends, Members::one(own))
+        self.split(sends, ProcessSet::one(own))
     }
 
     pub(in crate::kernel) fn bytes(&self) -> u64 {

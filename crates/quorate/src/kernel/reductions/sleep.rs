@@ -20,37 +20,36 @@
 //! Held by: testkit/tests/agreement.rs (states, transitions, terminal states, depth equal the naive
 //! checker's), with [`Sleep::Everybody`] as the mutant that testkit/tests/mutants.rs catches.
 
-use crate::base::{Numbering, ProcessId};
+use crate::base::{Numbering, ProcessId, ProcessSet};
 use crate::kernel::options::Sleep;
-use crate::kernel::process::Members;
 use crate::kernel::state::{AWAKE, RuleId};
 
 /// The sets of sleeping processes.
 pub(in crate::kernel) struct Rules {
     sleep: Sleep,
-    asleep: Numbering<Members>,
+    asleep: Numbering<ProcessSet>,
 }
 
 impl Rules {
     pub(in crate::kernel) fn new(sleep: Sleep) -> Self {
         let mut asleep = Numbering::default();
-        asleep.number(Members::NOBODY);
+        asleep.number(ProcessSet::EMPTY);
         Rules { sleep, asleep }
     }
 
     /// Who sleeps after a step of a process that sent messages to these.
-    pub(in crate::kernel) fn after(&mut self, process: ProcessId, receivers: Members) -> RuleId {
+    pub(in crate::kernel) fn after(&mut self, process: ProcessId, receivers: ProcessSet) -> RuleId {
         let number = self.asleep.number(match self.sleep {
-            Sleep::Nobody => Members::NOBODY,
-            Sleep::Untouched => Members::before(process).without(receivers),
-            Sleep::Everybody => Members::before(process),
+            Sleep::Nobody => ProcessSet::EMPTY,
+            Sleep::Untouched => ProcessSet::before(process).without(receivers),
+            Sleep::Everybody => ProcessSet::before(process),
         });
         // With more sets than numbers, the rest stay awake: more work, the same answer.
         RuleId::try_from(number).unwrap_or(AWAKE)
     }
 
     #[inline]
-    pub(in crate::kernel) fn asleep(&self, rule: RuleId) -> Members {
+    pub(in crate::kernel) fn asleep(&self, rule: RuleId) -> ProcessSet {
         *self.asleep.value(u32::from(rule))
     }
 }

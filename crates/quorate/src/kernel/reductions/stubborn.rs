@@ -15,9 +15,9 @@ use std::sync::Arc;
 
 use super::beliefs::Component;
 use super::cycles::cyclic;
-use crate::base::ProcessId;
+use crate::base::{ProcessId, ProcessSet};
 use crate::kernel::options::Mutant;
-use crate::kernel::process::{ConfigurationId, Edge, LocalId, Mail, Members, MessageId, Tools, emits};
+use crate::kernel::process::{ConfigurationId, Edge, LocalId, Mail, MessageId, Tools, emits};
 use crate::kernel::state::State;
 use crate::model::Model;
 use crate::reduce::{Seeds, Split};
@@ -55,7 +55,7 @@ pub(in crate::kernel) struct Stubborn {
 /// Who steps in a state, and the state in which they never will, where that is another possibility.
 #[derive(Clone, Copy)]
 pub(in crate::kernel) struct Choice {
-    pub(in crate::kernel) members: Members,
+    pub(in crate::kernel) members: ProcessSet,
     pub(in crate::kernel) still: Option<State>,
 }
 
@@ -106,12 +106,12 @@ impl Stubborn {
         vector: &[u32],
         components: &mut [Component],
         tools: &mut Tools<'_, '_>,
-    ) -> Members {
+    ) -> ProcessSet {
         let processes = tools.model.processes().len();
         let traits: Vec<Arc<Traits>> =
             (0..processes).map(|at| self.traits(at, vector[at], components, tools)).collect();
         let all: usize = traits.iter().map(|traits| traits.steps).sum();
-        let everyone = Members::NOBODY.others();
+        let everyone = ProcessSet::ALL;
         let mut best = (everyone, all);
         let mut seeds: Vec<usize> = (0..processes).filter(|at| traits[*at].steps > 0).collect();
         match self.needs.seeds {
@@ -140,9 +140,9 @@ impl Stubborn {
         traits: &[Arc<Traits>],
         components: &mut [Component],
         tools: &mut Tools<'_, '_>,
-    ) -> Members {
-        let mut members = Members::one(ProcessId::new(seed));
-        let outside = |members: Members| {
+    ) -> ProcessSet {
+        let mut members = ProcessSet::one(ProcessId::new(seed));
+        let outside = |members: ProcessSet| {
             (0..traits.len()).filter(move |at| !members.contains(ProcessId::new(*at))).collect::<Vec<usize>>()
         };
         loop {
@@ -151,23 +151,25 @@ impl Stubborn {
                 (0..traits.len()).any(|at| members.contains(ProcessId::new(at)) && traits[at].emits);
             if emitting {
                 let others = outside(members).into_iter().filter(|at| traits[*at].may_emit);
-                members = others.fold(members, |members, at| members.and(Members::one(ProcessId::new(at))));
+                members =
+                    others.fold(members, |members, at| members.union(ProcessSet::one(ProcessId::new(at))));
             }
             let mut waiting_for = Vec::new();
             for at in (0..traits.len()).filter(|at| members.contains(ProcessId::new(*at))) {
                 let coming: BTreeSet<MessageId> =
                     outside(members).iter().flat_map(|other| &traits[*other].future[at]).copied().collect();
                 let missing = self.missing(at, vector[at], coming.into_iter().collect(), components, tools);
-                let senders = |message: &MessageId| -> Members {
+                let senders = |message: &MessageId| -> ProcessSet {
                     let sends = |other: &usize| traits[*other].future[at].contains(message);
                     let senders = outside(members).into_iter().filter(sends);
-                    senders.fold(Members::NOBODY, |all, one| all.and(Members::one(ProcessId::new(one))))
+                    senders
+                        .fold(ProcessSet::EMPTY, |all, one| all.union(ProcessSet::one(ProcessId::new(one))))
                 };
                 let ways = |(_, lacking): &(usize, Vec<MessageId>)| lacking.iter().map(senders).collect();
                 waiting_for.extend(missing.iter().map(ways));
             }
             if self.needs.mutant != Some(Mutant::NoEnabling) {
-                members = members.and(self.enough(waiting_for));
+                members = members.union(self.enough(waiting_for));
             }
             if members == before {
                 return members;
@@ -177,20 +179,20 @@ impl Stubborn {
 
     /// Senders to add, so that each of several things that members could do lacks a message that nobody outside
     /// sends. Each is given by the senders of the messages that it lacks.
-    fn enough(&self, mut waiting_for: Vec<Vec<Members>>) -> Members {
-        let mut added = Members::NOBODY;
+    fn enough(&self, mut waiting_for: Vec<Vec<ProcessSet>>) -> ProcessSet {
+        let mut added = ProcessSet::EMPTY;
         loop {
-            let lacks = |senders: &Members| senders.all_in(added);
+            let lacks = |senders: &ProcessSet| senders.is_subset(added);
             waiting_for.retain(|lacking| !lacking.iter().any(lacks));
             if !self.needs.split.by_quorum() {
                 // A quorum waits for everybody who could be in it.
-                return waiting_for.into_iter().flatten().fold(added, Members::and);
+                return waiting_for.into_iter().flatten().fold(added, ProcessSet::union);
             }
-            let fewest = |lacking: &Vec<Members>| {
+            let fewest = |lacking: &Vec<ProcessSet>| {
                 lacking.iter().copied().min_by_key(|senders| senders.without(added).count())
             };
             match waiting_for.first().and_then(fewest) {
-                Some(senders) => added = added.and(senders),
+                Some(senders) => added = added.union(senders),
                 None => return added,
             }
         }
