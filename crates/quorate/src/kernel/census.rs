@@ -2,10 +2,10 @@
 
 use std::collections::{HashMap, HashSet};
 
-use super::groups::Half;
+use super::groups::Group;
 use super::prepare::Kernel;
 use super::process::{Edge, MessageId, StepSeen, Tools};
-use super::reductions::Component;
+use super::reductions::ProcessStates;
 use super::state::State;
 use crate::base::{Numbering, ProcessId, Value};
 use crate::model::Sending;
@@ -47,7 +47,7 @@ fn choices(sets: &[HashSet<Value>]) -> Vec<Vec<Value>> {
 impl Kernel<'_> {
     /// How many steps of a kind the configurations of the processes have.
     pub(crate) fn steps_of(&self, kind: StepKind) -> u64 {
-        self.components.iter().map(|component| component.graph.steps_of(kind)).sum()
+        self.states_of.iter().map(|states| states.graph.steps_of(kind)).sum()
     }
 
     /// How many vectors of local states there are among these global states: what is left of a state without
@@ -68,7 +68,7 @@ impl Kernel<'_> {
         let initial = self.vector(self.initial());
         let symmetry = self.symmetry.as_mut()?;
         let mut tools = Tools { model: self.model, mail: &mut self.mail, handlers: &mut self.handlers };
-        symmetry.learn(&initial, &mut self.components, &mut tools);
+        symmetry.learn(&initial, &mut self.states_of, &mut tools);
         let symmetry = self.symmetry.as_ref()?;
         states.map(|state| symmetry.orbit_size(self.vector(state))).sum()
     }
@@ -81,10 +81,10 @@ impl Kernel<'_> {
             let vector = self.vector(state);
             let mut tools = Tools { model: self.model, mail: &mut self.mail, handlers: &mut self.handlers };
             let (mut all, mut still) = (Vec::new(), Vec::new());
-            for (component, state) in self.components[..processes].iter_mut().zip(vector) {
-                all.push(component.local_values(&component.members(state)));
-                let members = component.still_members(state, &mut tools);
-                still.push(component.local_values(&members));
+            for (states, state) in self.states_of[..processes].iter_mut().zip(vector) {
+                all.push(states.local_values(&states.members(state)));
+                let members = states.still_members(state, &mut tools);
+                still.push(states.local_values(&members));
             }
             seen.system_states.extend(choices(&all));
             seen.ends.extend(choices(&still));
@@ -93,33 +93,33 @@ impl Kernel<'_> {
     }
 
     /// The local states of the processes of a half.
-    fn locals(&self, half: &Half, state: u32) -> Vec<u32> {
-        let mut configurations = vec![None; self.components.len()];
-        half.configurations(state, &mut configurations);
-        let processes = self.components.iter().zip(configurations).take(self.model.processes().len());
+    fn locals(&self, group: &Group, state: u32) -> Vec<u32> {
+        let mut configurations = vec![None; self.states_of.len()];
+        group.configurations(state, &mut configurations);
+        let processes = self.states_of.iter().zip(configurations).take(self.model.processes().len());
         processes.filter_map(|(process, at)| at.map(|at| process.graph.local(at))).collect()
     }
 
     /// Distinct local steps and runs of handlers so far.
     pub(crate) fn local_counts(&self) -> (u64, u64) {
-        let steps = self.components.iter().map(|component| component.graph.local_steps).sum();
+        let steps = self.states_of.iter().map(|states| states.graph.local_steps).sum();
         (steps, self.handlers.calls())
     }
 
     /// How many states of the two halves are known.
     pub(crate) fn sizes(&self) -> (usize, usize) {
-        (self.tree.left().size(&self.components), self.tree.right().size(&self.components))
+        (self.tree.left().size(&self.states_of), self.tree.right().size(&self.states_of))
     }
 
     /// Bytes in the tables.
     pub(crate) fn bytes(&self) -> u64 {
-        let processes: u64 = self.components.iter().map(Component::bytes).sum();
+        let processes: u64 = self.states_of.iter().map(ProcessStates::bytes).sum();
         processes + self.mail.bytes() + self.tree.bytes() + self.views.bytes()
     }
 
     /// The steps of a process that were seen, apart from those that panic.
     pub(crate) fn steps_seen(&self, process: ProcessId) -> impl Iterator<Item = StepSeen> {
-        let graph = &self.components[process.index()].graph;
+        let graph = &self.states_of[process.index()].graph;
         graph.observed.names.iter().map(move |(place, kind, transition)| {
             let Edge { from, to, consumed, sent } = &graph.observed.edges[*place];
             let sending = |message: &MessageId| Sending {

@@ -11,7 +11,7 @@ use std::collections::HashMap;
 use super::groups::Views;
 use super::prepare::Kernel;
 use super::process::{ConfigurationId, ConfigurationStep, NOTHING, SendsId, Tools};
-use super::reductions::Component;
+use super::reductions::ProcessStates;
 use super::state::State;
 use crate::base::ProcessId;
 use crate::model::{Schedule, ScheduledStep, Sending, Taken};
@@ -19,7 +19,7 @@ use crate::world::StepKind;
 
 /// What happens between two vectors.
 enum Move {
-    /// A process steps to a state of its component, and sends.
+    /// A process steps to another of its states, and sends.
     Step { process: usize, next: u32, sends: SendsId },
     /// These processes never step again.
     Still(Vec<usize>),
@@ -70,7 +70,7 @@ impl Kernel<'_> {
             moves.push(made);
             vector = reached;
         }
-        let processes = self.components.len();
+        let processes = self.states_of.len();
         let mut turns: Vec<Vec<Turn>> = (0..processes).map(|_| Vec::new()).collect();
         // For each move, who takes a turn in it, in order.
         let mut order: Vec<Vec<usize>> = Vec::new();
@@ -93,7 +93,7 @@ impl Kernel<'_> {
         }
         for (at, end) in ends.iter().enumerate().filter(|(_, end)| end.panics) {
             let mut tools = Tools { model: self.model, mail: &mut self.mail, handlers: &mut self.handlers };
-            let steps = self.components[at].graph.steps(end.configuration, &mut tools);
+            let steps = self.states_of[at].graph.steps(end.configuration, &mut tools);
             let step = steps.into_iter().find(|step| step.leads.is_none())?;
             schedule.push(self.scheduled(ProcessId::new(at), step));
         }
@@ -104,7 +104,7 @@ impl Kernel<'_> {
     fn move_to(&mut self, vector: &[u32], to: State) -> Option<(Move, Vec<u32>)> {
         for process in 0..self.model.processes().len() {
             let mut tools = Tools { model: self.model, mail: &mut self.mail, handlers: &mut self.handlers };
-            let leads = self.components[process].steps(vector[process], &mut tools);
+            let leads = self.states_of[process].steps(vector[process], &mut tools);
             for (next, sends) in leads.into_iter().flatten() {
                 let Some(reached) = self.vector_after(vector, process, next, sends) else { continue };
                 if self.representative(&reached) == to {
@@ -151,7 +151,7 @@ impl Kernel<'_> {
         end: ConfigurationId,
     ) -> Option<Vec<Vec<ScheduledStep>>> {
         let mut tools = Tools { model: self.model, mail: &mut self.mail, handlers: &mut self.handlers };
-        let layers = Layers::of(&mut self.components[at], turns, &mut tools);
+        let layers = Layers::of(&mut self.states_of[at], turns, &mut tools);
         let mut telling: Vec<Vec<ScheduledStep>> = vec![Vec::new(); layers.0.len()];
         let (mut layer, mut configuration) = (layers.0.len() - 1, end);
         loop {
@@ -163,7 +163,7 @@ impl Kernel<'_> {
             if let Some(step) = step {
                 let mut tools =
                     Tools { model: self.model, mail: &mut self.mail, handlers: &mut self.handlers };
-                let step = self.components[at].graph.steps(from, &mut tools).swap_remove(step);
+                let step = self.states_of[at].graph.steps(from, &mut tools).swap_remove(step);
                 telling[layer].push(self.scheduled(ProcessId::new(at), step));
             }
             configuration = from;
@@ -182,13 +182,13 @@ impl Kernel<'_> {
     /// of them, that has a step that panics.
     fn ends(&mut self, vector: &[u32], panics: bool) -> Option<Vec<End>> {
         let mut tools = Tools { model: self.model, mail: &mut self.mail, handlers: &mut self.handlers };
-        let first = |at: usize| self.components[at].members(vector[at])[0];
+        let first = |at: usize| self.states_of[at].members(vector[at])[0];
         let mut ends: Vec<End> =
             (0..vector.len()).map(|at| End { configuration: first(at), panics: false }).collect();
         if panics {
             for at in 0..self.model.processes().len() {
-                for configuration in self.components[at].members(vector[at]) {
-                    let steps = self.components[at].graph.steps(configuration, &mut tools);
+                for configuration in self.states_of[at].members(vector[at]) {
+                    let steps = self.states_of[at].graph.steps(configuration, &mut tools);
                     if steps.iter().any(|step| step.leads.is_none()) {
                         ends[at] = End { configuration, panics: true };
                         return Some(ends);
@@ -197,7 +197,7 @@ impl Kernel<'_> {
             }
             return None;
         }
-        let chosen = Views::violating(self.model, vector, &mut self.components, &mut tools)?;
+        let chosen = Views::violating(self.model, vector, &mut self.states_of, &mut tools)?;
         for (end, configuration) in ends.iter_mut().zip(chosen) {
             end.configuration = configuration;
         }
@@ -227,31 +227,31 @@ impl Kernel<'_> {
 }
 
 impl Layers {
-    fn of(component: &mut Component, turns: &[Turn], tools: &mut Tools<'_, '_>) -> Self {
+    fn of(states: &mut ProcessStates, turns: &[Turn], tools: &mut Tools<'_, '_>) -> Self {
         let mut layers = Layers(vec![HashMap::from([(0, Came::From(0))])]);
-        layers.spread(component, tools);
+        layers.spread(states, tools);
         for turn in turns {
             let before: Vec<ConfigurationId> = layers.newest();
             let mut layer: HashMap<ConfigurationId, Came> = HashMap::new();
             for from in before {
                 match turn {
                     Turn::Received(sends) => {
-                        if let Some(next) = component.graph.arrive(from, *sends, tools.model, tools.mail) {
+                        if let Some(next) = states.graph.arrive(from, *sends, tools.model, tools.mail) {
                             layer.entry(next).or_insert(Came::From(from));
                         }
                     }
                     Turn::Sent { next: wanted, sends } => {
-                        let steps: Vec<ConfigurationStep> = component.graph.steps(from, tools);
+                        let steps: Vec<ConfigurationStep> = states.graph.steps(from, tools);
                         for (at, step) in steps.iter().enumerate() {
                             let Some((next, sent)) = step.leads else { continue };
                             // A process without beliefs goes exactly where the path goes.
-                            if sent == *sends && (component.believes() || next == *wanted) {
+                            if sent == *sends && (states.believes() || next == *wanted) {
                                 layer.entry(next).or_insert(Came::Sending(from, at));
                             }
                         }
                     }
                     Turn::Stilled => {
-                        if component.graph.steps(from, tools).is_empty() {
+                        if states.graph.steps(from, tools).is_empty() {
                             layer.insert(from, Came::From(from));
                         }
                     }
@@ -259,7 +259,7 @@ impl Layers {
             }
             layers.0.push(layer);
             if !matches!(turn, Turn::Stilled) {
-                layers.spread(component, tools);
+                layers.spread(states, tools);
             }
         }
         layers
@@ -274,14 +274,14 @@ impl Layers {
     }
 
     /// Adds what the newest layer reaches without sending.
-    fn spread(&mut self, component: &mut Component, tools: &mut Tools<'_, '_>) {
-        if !component.believes() {
+    fn spread(&mut self, states: &mut ProcessStates, tools: &mut Tools<'_, '_>) {
+        if !states.believes() {
             return;
         }
         let mut waiting = self.newest();
         let Some(layer) = self.0.last_mut() else { return };
         while let Some(from) = waiting.pop() {
-            for (at, step) in component.graph.steps(from, tools).iter().enumerate() {
+            for (at, step) in states.graph.steps(from, tools).iter().enumerate() {
                 if let Some((next, NOTHING)) = step.leads
                     && !layer.contains_key(&next)
                 {

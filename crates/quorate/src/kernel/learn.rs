@@ -13,7 +13,7 @@ impl Kernel<'_> {
     pub(crate) fn learn(&mut self, unknown: Unknown) {
         let mut workshop = Workshop {
             tools: Tools { model: self.model, mail: &mut self.mail, handlers: &mut self.handlers },
-            components: &mut self.components,
+            states_of: &mut self.states_of,
             views: &mut self.views,
             rules: &mut self.rules,
         };
@@ -25,7 +25,7 @@ impl Kernel<'_> {
                 let views = (self.tree.left().view(state.left), self.tree.right().view(state.right));
                 self.views.learn(self.model, &vector, views);
                 if self.symmetry.is_some() {
-                    self.views.certify_symmetry(self.model, &vector, &self.components);
+                    self.views.certify_symmetry(self.model, &vector, &self.states_of);
                 }
             }
             Unknown::Choice(state) => self.choose(state),
@@ -53,7 +53,7 @@ impl Kernel<'_> {
     pub(super) fn stubborn_members(&mut self, vector: &[u32]) -> Option<ProcessSet> {
         let mut tools = Tools { model: self.model, mail: &mut self.mail, handlers: &mut self.handlers };
         let stubborn = self.stubborn.as_mut()?;
-        Some(stubborn.choose(vector, &mut self.components, &mut tools))
+        Some(stubborn.choose(vector, &mut self.states_of, &mut tools))
     }
 
     /// The vector in which these processes, whose states are beliefs, never step again; `None` if they must.
@@ -61,7 +61,7 @@ impl Kernel<'_> {
         let mut tools = Tools { model: self.model, mail: &mut self.mail, handlers: &mut self.handlers };
         let mut stilled = vector.to_vec();
         for at in (0..self.model.processes().len()).filter(|at| members.contains(ProcessId::new(*at))) {
-            stilled[at] = self.components[at].quiescent(vector[at], &mut tools)?;
+            stilled[at] = self.states_of[at].quiescent(vector[at], &mut tools)?;
         }
         Some(stilled)
     }
@@ -81,7 +81,7 @@ impl Kernel<'_> {
     pub(super) fn representative(&mut self, vector: &[u32]) -> State {
         let Some(symmetry) = &mut self.symmetry else { return self.number(vector) };
         let mut tools = Tools { model: self.model, mail: &mut self.mail, handlers: &mut self.handlers };
-        symmetry.learn(vector, &mut self.components, &mut tools);
+        symmetry.learn(vector, &mut self.states_of, &mut tools);
         let least = symmetry.least(vector).expect("learnt before");
         self.number(&least)
     }
@@ -101,7 +101,7 @@ impl Kernel<'_> {
             if arriving != NOTHING {
                 let mut tools =
                     Tools { model: self.model, mail: &mut self.mail, handlers: &mut self.handlers };
-                *state = self.components[at].arrive(*state, arriving, &mut tools)?;
+                *state = self.states_of[at].arrive(*state, arriving, &mut tools)?;
             }
         }
         Some(to)

@@ -10,7 +10,7 @@ use std::sync::Arc;
 use super::groups::{Split, Tree, Views};
 use super::options::{Mutant, Options, Sleep};
 use super::process::{Live, Mail, Start, Tools};
-use super::reductions::{Component, Needs, Rules, Stubborn, Symmetry, all_stable, live, saturate};
+use super::reductions::{Needs, ProcessStates, Rules, Stubborn, Symmetry, all_stable, live, saturate};
 use super::state::State;
 use crate::base::ProcessId;
 use crate::model::{Handlers, Model};
@@ -20,7 +20,7 @@ use crate::reduce::{Reduction, Reductions};
 pub(crate) struct Kernel<'m> {
     pub(super) model: &'m Model,
     pub(super) mail: Mail,
-    pub(super) components: Vec<Component>,
+    pub(super) states_of: Vec<ProcessStates>,
     pub(super) handlers: Handlers<'m>,
     pub(super) tree: Tree,
     pub(super) views: Views,
@@ -39,9 +39,9 @@ impl<'m> Kernel<'m> {
     /// Nothing is known yet. Processes may sleep only in a breadth-first search, and only where steps commute.
     pub(crate) fn new(model: &'m Model, options: &Options, sleep: Sleep) -> Self {
         let mut mail = Mail::new(model.world().channel);
-        let components: Vec<Component> = (0..model.processes().len() + model.monitors().len())
+        let states_of: Vec<ProcessStates> = (0..model.processes().len() + model.monitors().len())
             .map(ProcessId::new)
-            .map(|id| Component::new(id, Start::of(id, model, &mut mail), model.world().channel))
+            .map(|id| ProcessStates::new(id, Start::of(id, model, &mut mail), model.world().channel))
             .collect();
         let mut reductions = options.reductions.clone();
         if options.copies_max.is_some() {
@@ -51,11 +51,11 @@ impl<'m> Kernel<'m> {
         let keeps_steps = reductions.which.iter().all(|reduction| *reduction == Reduction::Inert);
         let commutes = model.commutes() && options.copies_max.is_none();
         let sleep = if commutes && keeps_steps { sleep } else { Sleep::Nobody };
-        let tree = Tree::new(&Split::in_order(components.len()));
+        let tree = Tree::new(&Split::in_order(states_of.len()));
         let mut kernel = Kernel {
             model,
             mail,
-            components,
+            states_of,
             handlers: Handlers::new(model),
             views: Views::new(model, false),
             rules: Rules::new(sleep),
@@ -67,9 +67,9 @@ impl<'m> Kernel<'m> {
             mutant: options.tuning.mutant,
             rests_on: 0,
         };
-        for (at, component) in kernel.components.iter_mut().enumerate() {
-            component.graph.within = options.within.as_ref().and_then(|within| within.get(at).cloned());
-            component.graph.copies_max = options.copies_max.map(|most| most as usize + 1);
+        for (at, states) in kernel.states_of.iter_mut().enumerate() {
+            states.graph.within = options.within.as_ref().and_then(|within| within.get(at).cloned());
+            states.graph.copies_max = options.copies_max.map(|most| most as usize + 1);
         }
         if kernel.rests() && kernel.mutant != Some(Mutant::NoSaturation) {
             kernel.stroll();
@@ -90,37 +90,37 @@ impl<'m> Kernel<'m> {
 
     /// Were there too many beliefs for some process?
     pub(crate) fn blown(&self) -> bool {
-        self.components.iter().any(Component::blown)
+        self.states_of.iter().any(ProcessStates::blown)
     }
 
     pub(super) fn seen(&self) -> usize {
-        self.components.iter().map(|component| component.graph.observed.seen()).sum()
+        self.states_of.iter().map(|states| states.graph.observed.seen()).sum()
     }
 
     /// Begins a search, with reductions that rest on all that was seen of the processes so far. What handlers have
     /// answered stays known; numbers of states mean nothing any more.
     pub(crate) fn begin(&mut self) {
-        let blown = self.components.iter().enumerate().filter(|(_, component)| component.blown());
+        let blown = self.states_of.iter().enumerate().filter(|(_, states)| states.blown());
         self.disbelieved.extend(blown.map(|(at, _)| at));
         let symmetric = self.reductions.has(Reduction::Symmetry);
         if symmetric && self.mutant != Some(Mutant::NoSaturation) {
             let mut tools = Tools { model: self.model, mail: &mut self.mail, handlers: &mut self.handlers };
-            saturate(&mut self.components, &mut tools);
+            saturate(&mut self.states_of, &mut tools);
         }
-        self.components.iter_mut().for_each(|component| component.graph.certifies_symmetry = symmetric);
+        self.states_of.iter_mut().for_each(|states| states.graph.certifies_symmetry = symmetric);
         self.rests_on = self.seen();
         let idle = self.reductions.leave_out_idle_steps(self.model);
-        self.components.iter_mut().for_each(|component| component.graph.leaves_out_idle_steps = idle);
-        let live: Vec<Option<Arc<Live>>> = (0..self.components.len()).map(|at| self.live(at)).collect();
+        self.states_of.iter_mut().for_each(|states| states.graph.leaves_out_idle_steps = idle);
+        let live: Vec<Option<Arc<Live>>> = (0..self.states_of.len()).map(|at| self.live(at)).collect();
         let believing = self.reductions.has(Reduction::Beliefs);
         let mut tools = Tools { model: self.model, mail: &mut self.mail, handlers: &mut self.handlers };
-        for (at, (component, live)) in self.components.iter_mut().zip(live).enumerate() {
-            component.begin(live, believing && !self.disbelieved.contains(&at), &mut tools);
+        for (at, (states, live)) in self.states_of.iter_mut().zip(live).enumerate() {
+            states.begin(live, believing && !self.disbelieved.contains(&at), &mut tools);
         }
         self.stubborn =
-            self.needs().map(|needs| Stubborn::new(needs, &self.components, &self.mail, self.model));
+            self.needs().map(|needs| Stubborn::new(needs, &self.states_of, &self.mail, self.model));
         self.symmetry = symmetric.then(|| Symmetry::new(self.model));
-        self.number_anew(&Split::in_order(self.components.len()));
+        self.number_anew(&Split::in_order(self.states_of.len()));
     }
 
     pub(super) fn number_anew(&mut self, split: &Split) {
@@ -137,7 +137,7 @@ impl<'m> Kernel<'m> {
             return None;
         }
         let mut tools = Tools { model: self.model, mail: &mut self.mail, handlers: &mut self.handlers };
-        Some(Arc::new(live(&mut self.components[at].graph, &mut tools)))
+        Some(Arc::new(live(&mut self.states_of[at].graph, &mut tools)))
     }
 
     /// How stubborn sets are made, if they are.
@@ -145,7 +145,7 @@ impl<'m> Kernel<'m> {
         if !self.reductions.has(Reduction::Stubborn) {
             return None;
         }
-        let visible = all_stable(self.model, &self.components) || self.mutant == Some(Mutant::NoVisibility);
+        let visible = all_stable(self.model, &self.states_of) || self.mutant == Some(Mutant::NoVisibility);
         // Arrivals enlarge beliefs instead of commuting with steps: only what stays broken is sure to be found.
         let possible = visible || !self.reductions.has(Reduction::Beliefs);
         let Reductions { split, seeds, .. } = self.reductions;
@@ -168,7 +168,7 @@ impl<'m> Kernel<'m> {
         sample.sort_unstable();
         sample.dedup();
         let sample: Vec<Vec<u32>> = sample.iter().map(|state| self.vector(*state)).collect();
-        self.number_anew(&Split::for_sample(self.components.len(), &sample));
+        self.number_anew(&Split::for_sample(self.states_of.len(), &sample));
     }
 
     /// The state in which everything starts.
@@ -179,13 +179,13 @@ impl<'m> Kernel<'m> {
 
     /// A handler or a property that is not the same for processes that are said to be interchangeable.
     pub(crate) fn asymmetric(&self) -> Option<&str> {
-        let handler = self.components.iter().find_map(|component| component.graph.asymmetric.as_deref());
+        let handler = self.states_of.iter().find_map(|states| states.graph.asymmetric.as_deref());
         handler.or(self.views.asymmetric())
     }
 
     /// Was a message lost because as many equal ones were waiting as may?
     pub(crate) fn lost_copies(&self) -> bool {
-        self.components.iter().any(|component| component.graph.lost_copies)
+        self.states_of.iter().any(|states| states.graph.lost_copies)
     }
 
     /// The handler that was found to answer differently when asked twice.

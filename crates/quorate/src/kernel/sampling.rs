@@ -43,7 +43,7 @@ impl Kernel<'_> {
     pub(super) fn stroll(&mut self) {
         let processes = self.model.processes().len();
         let mut dice = Dice::default();
-        let initial = vec![0; self.components.len()];
+        let initial = vec![0; self.states_of.len()];
         let mut in_vain = 0;
         while in_vain < STROLLS_IN_VAIN {
             let before = self.seen();
@@ -57,7 +57,7 @@ impl Kernel<'_> {
                 let next = order.into_iter().find_map(|at| {
                     let mut tools =
                         Tools { model: self.model, mail: &mut self.mail, handlers: &mut self.handlers };
-                    let leads = self.components[at].steps(vector[at], &mut tools);
+                    let leads = self.states_of[at].steps(vector[at], &mut tools);
                     let leads: Vec<(u32, u32)> = leads.into_iter().flatten().collect();
                     let (next, sends) = dice.pick(&leads)?;
                     self.vector_after(&vector, at, next, sends)
@@ -73,7 +73,7 @@ impl Kernel<'_> {
     /// On each walk some processes, chosen at random, move only when the others cannot, so that states in
     /// which somebody lags far behind are seen too.
     pub(super) fn walk(&mut self, steps_max: u32, enough: &mut dyn FnMut(u64) -> bool) -> Vec<State> {
-        let count = SAMPLE / self.components.len();
+        let count = SAMPLE / self.states_of.len();
         let mut dice = Dice::default();
         let (mut states, mut state, mut slow) =
             (Vec::new(), self.initial(), ProcessSet::from_bits(dice.roll()));

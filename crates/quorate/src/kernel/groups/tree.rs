@@ -9,7 +9,7 @@ use super::split::Split;
 use super::views::{ViewId, Views};
 use crate::base::{Pairs, ProcessId, ProcessSet};
 use crate::kernel::process::{NOTHING, SendsId, Tools};
-use crate::kernel::reductions::{Component, Rules};
+use crate::kernel::reductions::{ProcessStates, Rules};
 use crate::kernel::state::{RuleId, Side};
 
 /// A step of a node: its next state, the messages that leave it, whose step it is, and who sleeps after it.
@@ -22,7 +22,7 @@ pub(crate) struct Step {
 }
 
 /// A node of the tree, with what is known of its states.
-pub(crate) struct Half {
+pub(crate) struct Group {
     kind: Kind,
     members: ProcessSet,
     known: Vec<Known>,
@@ -53,21 +53,21 @@ const NOTHING_KNOWN: Known = Known { steps: (UNKNOWN, UNKNOWN), arrivals: (0, 0)
 enum Kind {
     /// Nobody: the other half of a system of one.
     Nobody,
-    /// One process; its states are those of its component.
+    /// One process; its states are configurations or beliefs.
     Process(ProcessId),
     /// Two nodes side by side.
-    Pair { children: Box<(Half, Half)>, states: Pairs },
+    Pair { children: Box<(Group, Group)>, states: Pairs },
 }
 
 /// What a node needs to work something out.
 pub(in crate::kernel) struct Workshop<'a, 'm> {
     pub(in crate::kernel) tools: Tools<'a, 'm>,
-    pub(in crate::kernel) components: &'a mut [Component],
+    pub(in crate::kernel) states_of: &'a mut [ProcessStates],
     pub(in crate::kernel) views: &'a mut Views,
     pub(in crate::kernel) rules: &'a mut Rules,
 }
 
-impl Half {
+impl Group {
     /// A node for these processes, halved again and again in the order given.
     fn new(processes: &[ProcessId]) -> Self {
         let kind = match processes {
@@ -77,12 +77,12 @@ impl Half {
                 let (left, right) = processes.split_at(processes.len() / 2);
                 let mut states = Pairs::default();
                 assert_eq!(states.number(0, 0), 0, "the initial state comes first");
-                Kind::Pair { children: Box::new((Half::new(left), Half::new(right))), states }
+                Kind::Pair { children: Box::new((Group::new(left), Group::new(right))), states }
             }
         };
         let one = |process: &ProcessId| ProcessSet::one(*process);
         let members = processes.iter().map(one).fold(ProcessSet::EMPTY, ProcessSet::union);
-        Half {
+        Group {
             kind,
             members,
             known: Vec::new(),
@@ -126,10 +126,10 @@ impl Half {
     }
 
     /// How many states are known, whatever is known of them.
-    pub(in crate::kernel) fn size(&self, components: &[Component]) -> usize {
+    pub(in crate::kernel) fn size(&self, states_of: &[ProcessStates]) -> usize {
         match &self.kind {
             Kind::Nobody => 1,
-            Kind::Process(process) => components[process.index()].size(),
+            Kind::Process(process) => states_of[process.index()].size(),
             Kind::Pair { states, .. } => states.len(),
         }
     }
@@ -142,13 +142,13 @@ impl Half {
         let (view, panics) = match &mut self.kind {
             Kind::Nobody => (workshop.views.nobody(), false),
             Kind::Process(process) => {
-                let component = &mut workshop.components[process.index()];
-                let leads = component.steps(state, &mut workshop.tools);
+                let states = &mut workshop.states_of[process.index()];
+                let leads = states.steps(state, &mut workshop.tools);
                 for &(next, sends) in leads.iter().flatten() {
                     let rule = workshop.rules.after(*process, workshop.tools.mail.receivers(sends));
                     self.steps.push(Step { next, sends, process: *process, rule });
                 }
-                let view = workshop.views.of_component(*process, state, component, &mut workshop.tools);
+                let view = workshop.views.of_process(*process, state, states, &mut workshop.tools);
                 (view, leads.iter().any(Option::is_none))
             }
             Kind::Pair { children, states, .. } => {
@@ -226,8 +226,8 @@ impl Half {
         let arrived = match &mut self.kind {
             Kind::Nobody => unreachable!("nobody receives nothing"),
             Kind::Process(process) => {
-                let component = &mut workshop.components[process.index()];
-                component.arrive(state, sends, &mut workshop.tools).unwrap_or(BLOCKED)
+                let states = &mut workshop.states_of[process.index()];
+                states.arrive(state, sends, &mut workshop.tools).unwrap_or(BLOCKED)
             }
             Kind::Pair { children, states } => {
                 let (for_left, for_right) = workshop.tools.mail.split(sends, children.0.members);
@@ -254,7 +254,7 @@ impl Half {
         }
     }
 
-    /// The state in which the processes are in these states of their components, if it has a number.
+    /// The state in which the processes are in these states, if it has a number.
     fn find(&self, vector: &[u32]) -> Option<u32> {
         match &self.kind {
             Kind::Nobody => Some(0),
@@ -265,7 +265,7 @@ impl Half {
         }
     }
 
-    /// As [`Half::find`], with a new number if it has none.
+    /// As [`Group::find`], with a new number if it has none.
     fn number_of(&mut self, vector: &[u32]) -> u32 {
         match &mut self.kind {
             Kind::Nobody => 0,
@@ -294,22 +294,22 @@ fn number(length: usize) -> u32 {
 
 /// The whole system: its two halves.
 pub(in crate::kernel) struct Tree {
-    left: Half,
-    right: Half,
+    left: Group,
+    right: Group,
     processes: usize,
 }
 
 impl Tree {
     pub(in crate::kernel) fn new(split: &Split) -> Self {
         let processes = split.left.len() + split.right.len();
-        Tree { left: Half::new(&split.left), right: Half::new(&split.right), processes }
+        Tree { left: Group::new(&split.left), right: Group::new(&split.right), processes }
     }
 
-    pub(in crate::kernel) fn left(&self) -> &Half {
+    pub(in crate::kernel) fn left(&self) -> &Group {
         &self.left
     }
 
-    pub(in crate::kernel) fn right(&self) -> &Half {
+    pub(in crate::kernel) fn right(&self) -> &Group {
         &self.right
     }
 
@@ -319,7 +319,7 @@ impl Tree {
         (0, 0)
     }
 
-    fn side(&mut self, side: Side) -> &mut Half {
+    fn side(&mut self, side: Side) -> &mut Group {
         match side {
             Side::Left => &mut self.left,
             Side::Right => &mut self.right,

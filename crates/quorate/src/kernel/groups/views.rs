@@ -9,7 +9,7 @@ use std::collections::{BTreeSet, HashMap};
 
 use crate::base::{Numbering, PairMap, ProcessId, Value};
 use crate::kernel::process::{ConfigurationId, LocalId, ProcessGraph, Tools};
-use crate::kernel::reductions::Component;
+use crate::kernel::reductions::ProcessStates;
 use crate::model::Model;
 use crate::property::{Property, When};
 
@@ -97,13 +97,13 @@ impl Views {
         &mut self,
         model: &Model,
         vector: &[u32],
-        components: &[Component],
+        states_of: &[ProcessStates],
     ) {
-        let local = |(component, state): (&Component, &u32)| {
-            component.graph.local_value(component.graph.local(component.members(*state)[0])).clone()
+        let local = |(states, state): (&ProcessStates, &u32)| {
+            states.graph.local_value(states.graph.local(states.members(*state)[0])).clone()
         };
         let locals: Vec<Value> =
-            components.iter().zip(vector).map(local).take(model.processes().len()).collect();
+            states_of.iter().zip(vector).map(local).take(model.processes().len()).collect();
         for ids in model.symmetry().generators() {
             let mut exchanged = locals.clone();
             for (process, local) in model.ids().zip(&locals) {
@@ -149,18 +149,18 @@ impl Views {
         views.collect::<BTreeSet<ViewId>>().into_iter().collect()
     }
 
-    /// What is seen of a process in a state of its component.
-    pub(in crate::kernel) fn of_component(
+    /// What is seen of a process in one of its states.
+    pub(in crate::kernel) fn of_process(
         &mut self,
         process: ProcessId,
         state: u32,
-        component: &mut Component,
+        states: &mut ProcessStates,
         tools: &mut Tools<'_, '_>,
     ) -> ViewId {
-        let all = self.of_members(process, &component.members(state), &component.graph, tools.model);
+        let all = self.of_members(process, &states.members(state), &states.graph, tools.model);
         let view = if self.believing {
-            let still = component.still_members(state, tools);
-            let still = self.of_members(process, &still, &component.graph, tools.model);
+            let still = states.still_members(state, tools);
+            let still = self.of_members(process, &still, &states.graph, tools.model);
             self.beliefs.number(Sight { all, still })
         } else {
             all[0]
@@ -178,7 +178,7 @@ impl Views {
         self.judgements.get(left, right).map(Judgement)
     }
 
-    /// Asks the properties about a vector of states of the components.
+    /// Asks the properties about a vector of states, one for each process.
     pub(in crate::kernel) fn learn(
         &mut self,
         model: &Model,
@@ -241,24 +241,23 @@ impl Views {
         some_choice(&choices, &mut Vec::new(), &|chosen| !property.holds(chosen))
     }
 
-    /// Of a vector of states that violates a property, a configuration for each component that shows it.
+    /// Of a vector of states that violates a property, a configuration for each process that shows it.
     pub(in crate::kernel) fn violating(
         model: &Model,
         vector: &[u32],
-        components: &mut [Component],
+        states_of: &mut [ProcessStates],
         tools: &mut Tools<'_, '_>,
     ) -> Option<Vec<ConfigurationId>> {
         let all: Vec<Vec<ConfigurationId>> =
-            components.iter().zip(vector).map(|(component, state)| component.members(*state)).collect();
+            states_of.iter().zip(vector).map(|(states, state)| states.members(*state)).collect();
         // Without beliefs there is nothing to choose; and where steps may have to wait for room, a process does not
         // know by itself that the run has ended.
-        if components.iter().all(|component| !component.believes()) {
+        if states_of.iter().all(|states| !states.believes()) {
             return Some(all.into_iter().flatten().collect());
         }
-        let still =
-            components.iter_mut().zip(vector).map(|(component, at)| component.still_members(*at, tools));
+        let still = states_of.iter_mut().zip(vector).map(|(states, at)| states.still_members(*at, tools));
         let still: Vec<Vec<ConfigurationId>> = still.collect();
-        let graphs: Vec<&ProcessGraph> = components.iter().map(|component| &component.graph).collect();
+        let graphs: Vec<&ProcessGraph> = states_of.iter().map(|states| &states.graph).collect();
         let local = |at: usize, member: ConfigurationId| graphs[at].local_value(graphs[at].local(member));
         for property in model.properties() {
             let members = if property.when() == When::AtEnd { &still } else { &all };

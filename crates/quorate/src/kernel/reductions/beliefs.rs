@@ -25,7 +25,7 @@ const MEMBERS_MAX: usize = 4096;
 const BELIEFS_MAX: usize = 1 << 20;
 
 /// One process, or one monitor.
-pub(in crate::kernel) struct Component {
+pub(in crate::kernel) struct ProcessStates {
     pub(in crate::kernel) graph: ProcessGraph,
     beliefs: Option<Beliefs>,
 }
@@ -38,9 +38,9 @@ struct Beliefs {
     blown: bool,
 }
 
-impl Component {
+impl ProcessStates {
     pub(in crate::kernel) fn new(id: ProcessId, start: Start, channel: Channel) -> Self {
-        Component { graph: ProcessGraph::new(id, start, channel), beliefs: None }
+        ProcessStates { graph: ProcessGraph::new(id, start, channel), beliefs: None }
     }
 
     /// Starts anew from the initial state, without messages that are not live, with beliefs or without.

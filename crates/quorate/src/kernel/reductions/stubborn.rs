@@ -13,7 +13,7 @@
 use std::collections::{BTreeSet, HashMap, HashSet};
 use std::sync::Arc;
 
-use super::beliefs::Component;
+use super::beliefs::ProcessStates;
 use super::cycles::cyclic;
 use crate::base::{ProcessId, ProcessSet};
 use crate::kernel::options::Mutant;
@@ -59,7 +59,7 @@ pub(in crate::kernel) struct Choice {
     pub(in crate::kernel) still: Option<State>,
 }
 
-/// What matters of a state of a component.
+/// What matters of a state of a process.
 #[expect(clippy::struct_excessive_bools, reason = "each says something else of the state")]
 struct Traits {
     steps: usize,
@@ -72,9 +72,14 @@ struct Traits {
 }
 
 impl Stubborn {
-    pub(in crate::kernel) fn new(needs: Needs, components: &[Component], mail: &Mail, model: &Model) -> Self {
-        let processes = &components[..model.processes().len()];
-        let graphs = || model.ids().zip(processes).map(|(id, component)| (id, &component.graph.observed));
+    pub(in crate::kernel) fn new(
+        needs: Needs,
+        states_of: &[ProcessStates],
+        mail: &Mail,
+        model: &Model,
+    ) -> Self {
+        let processes = &states_of[..model.processes().len()];
+        let graphs = || model.ids().zip(processes).map(|(id, states)| (id, &states.graph.observed));
         let futures: Vec<HashMap<LocalId, BTreeSet<MessageId>>> =
             graphs().map(|(_, graph)| graph.futures(mail)).collect();
         let ever = futures.iter().map(|of| of.values().flatten().copied().collect()).collect();
@@ -104,12 +109,12 @@ impl Stubborn {
     pub(in crate::kernel) fn choose(
         &mut self,
         vector: &[u32],
-        components: &mut [Component],
+        states_of: &mut [ProcessStates],
         tools: &mut Tools<'_, '_>,
     ) -> ProcessSet {
         let processes = tools.model.processes().len();
         let traits: Vec<Arc<Traits>> =
-            (0..processes).map(|at| self.traits(at, vector[at], components, tools)).collect();
+            (0..processes).map(|at| self.traits(at, vector[at], states_of, tools)).collect();
         let all: usize = traits.iter().map(|traits| traits.steps).sum();
         let everyone = ProcessSet::ALL;
         let mut best = (everyone, all);
@@ -120,7 +125,7 @@ impl Stubborn {
             Seeds::Last => seeds = seeds.pop().into_iter().collect(),
         }
         for seed in seeds {
-            let members = self.grow(seed, vector, &traits, components, tools);
+            let members = self.grow(seed, vector, &traits, states_of, tools);
             let inside = || (0..processes).filter(|at| members.contains(ProcessId::new(*at)));
             let steps = inside().map(|at| traits[at].steps).sum();
             let allowed =
@@ -138,7 +143,7 @@ impl Stubborn {
         seed: usize,
         vector: &[u32],
         traits: &[Arc<Traits>],
-        components: &mut [Component],
+        states_of: &mut [ProcessStates],
         tools: &mut Tools<'_, '_>,
     ) -> ProcessSet {
         let mut members = ProcessSet::one(ProcessId::new(seed));
@@ -158,7 +163,7 @@ impl Stubborn {
             for at in (0..traits.len()).filter(|at| members.contains(ProcessId::new(*at))) {
                 let coming: BTreeSet<MessageId> =
                     outside(members).iter().flat_map(|other| &traits[*other].future[at]).copied().collect();
-                let missing = self.missing(at, vector[at], coming.into_iter().collect(), components, tools);
+                let missing = self.missing(at, vector[at], coming.into_iter().collect(), states_of, tools);
                 let senders = |message: &MessageId| -> ProcessSet {
                     let sends = |other: &usize| traits[*other].future[at].contains(message);
                     let senders = outside(members).into_iter().filter(sends);
@@ -203,7 +208,7 @@ impl Stubborn {
         at: usize,
         state: u32,
         coming: Vec<MessageId>,
-        components: &mut [Component],
+        states_of: &mut [ProcessStates],
         tools: &mut Tools<'_, '_>,
     ) -> Missing {
         if coming.is_empty() {
@@ -213,10 +218,10 @@ impl Stubborn {
         if let Some(known) = self.missing.get(&key) {
             return Arc::clone(known);
         }
-        let component = &mut components[at];
+        let states = &mut states_of[at];
         let mut missing: BTreeSet<(usize, Vec<MessageId>)> = BTreeSet::new();
-        for member in component.members(state) {
-            missing.extend(component.graph.missing(member, &key.2, tools));
+        for member in states.members(state) {
+            missing.extend(states.graph.missing(member, &key.2, tools));
         }
         let missing: Missing = missing.into_iter().collect();
         self.missing.insert(key, Arc::clone(&missing));
@@ -227,13 +232,13 @@ impl Stubborn {
         &mut self,
         at: usize,
         state: u32,
-        components: &mut [Component],
+        states_of: &mut [ProcessStates],
         tools: &mut Tools<'_, '_>,
     ) -> Arc<Traits> {
         if let Some(known) = self.traits.get(&(at, state)) {
             return Arc::clone(known);
         }
-        let traits = Arc::new(self.work_out(at, state, components, tools));
+        let traits = Arc::new(self.work_out(at, state, states_of, tools));
         self.traits.insert((at, state), Arc::clone(&traits));
         traits
     }
@@ -242,12 +247,12 @@ impl Stubborn {
         &self,
         at: usize,
         state: u32,
-        components: &mut [Component],
+        states_of: &mut [ProcessStates],
         tools: &mut Tools<'_, '_>,
     ) -> Traits {
         let (process, model) = (ProcessId::new(at), tools.model);
-        let steps = components[at].steps(state, tools).len();
-        let members = components[at].members(state);
+        let steps = states_of[at].steps(state, tools).len();
+        let members = states_of[at].members(state);
         let mut traits = Traits {
             steps,
             emits: false,
@@ -257,11 +262,11 @@ impl Stubborn {
             may_emit: false,
         };
         for &member in &members {
-            self.look_at_steps(process, member, &mut components[at], tools, &mut traits);
+            self.look_at_steps(process, member, &mut states_of[at], tools, &mut traits);
         }
         let mut future: BTreeSet<MessageId> = BTreeSet::new();
         for member in members {
-            let local = components[at].graph.local(member);
+            let local = states_of[at].graph.local(member);
             future.extend(self.futures[at].get(&local).into_iter().flatten());
         }
         let mail = &*tools.mail;
@@ -299,11 +304,11 @@ impl Stubborn {
         &self,
         process: ProcessId,
         member: ConfigurationId,
-        component: &mut Component,
+        states: &mut ProcessStates,
         tools: &mut Tools<'_, '_>,
         traits: &mut Traits,
     ) {
-        let graph = &mut component.graph;
+        let graph = &mut states.graph;
         let local = graph.local(member);
         for step in graph.steps(member, tools) {
             let Some((next, _)) = step.leads else { continue };

@@ -14,7 +14,7 @@
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
-use super::beliefs::Component;
+use super::beliefs::ProcessStates;
 use crate::base::{ProcessId, Renaming, fold};
 use crate::kernel::process::{ConfigurationId, Edge, Mail, MessageId, SendsId, Tools};
 use crate::model::Model;
@@ -158,11 +158,11 @@ impl Symmetry {
     pub(in crate::kernel) fn learn(
         &mut self,
         vector: &[u32],
-        components: &mut [Component],
+        states_of: &mut [ProcessStates],
         tools: &mut Tools<'_, '_>,
     ) {
         for (process, state) in vector.iter().enumerate() {
-            self.learn_state(process, *state, components, tools);
+            self.learn_state(process, *state, states_of, tools);
         }
     }
 
@@ -171,7 +171,7 @@ impl Symmetry {
         &mut self,
         process: usize,
         state: u32,
-        components: &mut [Component],
+        states_of: &mut [ProcessStates],
         tools: &mut Tools<'_, '_>,
     ) {
         let known = self.classes[process].get(state as usize).is_some_and(Option::is_some);
@@ -183,7 +183,7 @@ impl Symmetry {
         while at < orbit.len() {
             let (process, state) = orbit[at];
             for swap in 0..self.swaps.len() {
-                let image = self.learn_image(swap, process, state, components, tools);
+                let image = self.learn_image(swap, process, state, states_of, tools);
                 let image = (self.swaps[swap].place(process), image);
                 places.entry(image).or_insert_with(|| {
                     orbit.push(image);
@@ -230,7 +230,7 @@ impl Symmetry {
         swap: usize,
         process: usize,
         state: u32,
-        components: &mut [Component],
+        states_of: &mut [ProcessStates],
         tools: &mut Tools<'_, '_>,
     ) -> u32 {
         let swap = &mut self.swaps[swap];
@@ -238,15 +238,15 @@ impl Symmetry {
             return known;
         }
         let to = swap.place(process);
-        let members = components[process].members(state);
+        let members = states_of[process].members(state);
         let images = members.into_iter().map(|member| {
             *swap
                 .configurations
                 .entry((process, member))
-                .or_insert_with(|| renamed_configuration(process, member, to, &swap.ids, components, tools))
+                .or_insert_with(|| renamed_configuration(process, member, to, &swap.ids, states_of, tools))
         });
         let images: Vec<ConfigurationId> = images.collect();
-        let image = components[to].state_of(images);
+        let image = states_of[to].state_of(images);
         let known = &mut swap.images[process];
         if known.len() <= state as usize {
             known.resize(state as usize + 1, UNKNOWN);
@@ -262,12 +262,12 @@ fn renamed_configuration(
     configuration: ConfigurationId,
     to: usize,
     ids: &Renaming,
-    components: &mut [Component],
+    states_of: &mut [ProcessStates],
     tools: &mut Tools<'_, '_>,
 ) -> ConfigurationId {
     let symmetry = tools.model.symmetry();
-    let (local, past, inbox) = components[from].graph.parts(configuration);
-    let local = symmetry.rename_state(components[from].graph.local_value(local), ids);
+    let (local, past, inbox) = states_of[from].graph.parts(configuration);
+    let local = symmetry.rename_state(states_of[from].graph.local_value(local), ids);
     let mut inbox = (*inbox).clone();
     for entries in [&mut inbox.waiting, &mut inbox.travelling] {
         for entry in entries.iter_mut() {
@@ -275,7 +275,7 @@ fn renamed_configuration(
             *entry = tools.mail.entry(message);
         }
     }
-    components[to].graph.insert(local, past, inbox, tools.model.world().channel)
+    states_of[to].graph.insert(local, past, inbox, tools.model.world().channel)
 }
 
 fn renamed_message(message: MessageId, ids: &Renaming, mail: &mut Mail, model: &Model) -> MessageId {
@@ -291,26 +291,26 @@ fn renamed_sends(sends: SendsId, ids: &Renaming, mail: &mut Mail, model: &Model)
 }
 
 /// Notes, of every process, what was seen of those it can be exchanged with.
-pub(in crate::kernel) fn saturate(components: &mut [Component], tools: &mut Tools<'_, '_>) {
+pub(in crate::kernel) fn saturate(states_of: &mut [ProcessStates], tools: &mut Tools<'_, '_>) {
     let generators = tools.model.symmetry().generators();
     let processes = tools.model.processes().len();
     let mut done = vec![(0, 0); processes];
-    let seen = |components: &[Component]| -> Vec<(usize, usize)> {
-        let of = |component: &Component| {
-            (component.graph.observed.edges().len(), component.graph.observed.heard().count())
+    let seen = |states_of: &[ProcessStates]| -> Vec<(usize, usize)> {
+        let of = |states: &ProcessStates| {
+            (states.graph.observed.edges().len(), states.graph.observed.heard().count())
         };
-        components[..processes].iter().map(of).collect()
+        states_of[..processes].iter().map(of).collect()
     };
-    while seen(components) != done {
-        let now = seen(components);
+    while seen(states_of) != done {
+        let now = seen(states_of);
         for process in 0..processes {
-            let edges = components[process].graph.observed.edges()[done[process].0..].to_vec();
-            let heard: Vec<MessageId> = components[process].graph.observed.heard().collect();
+            let edges = states_of[process].graph.observed.edges()[done[process].0..].to_vec();
+            let heard: Vec<MessageId> = states_of[process].graph.observed.heard().collect();
             for ids in &generators {
                 let to = ids.of(ProcessId::new(process)).index();
                 for edge in &edges {
                     let local = |local| {
-                        tools.model.symmetry().rename_state(components[process].graph.local_value(local), ids)
+                        tools.model.symmetry().rename_state(states_of[process].graph.local_value(local), ids)
                     };
                     let (from, after) = (local(edge.from), local(edge.to));
                     let consumed = edge.consumed.iter();
@@ -318,7 +318,7 @@ pub(in crate::kernel) fn saturate(components: &mut [Component], tools: &mut Tool
                         .map(|message| renamed_message(*message, ids, tools.mail, tools.model))
                         .collect();
                     let sent = renamed_sends(edge.sent, ids, tools.mail, tools.model);
-                    let graph = &mut components[to].graph;
+                    let graph = &mut states_of[to].graph;
                     let (from, after) = (graph.number_local(from), graph.number_local(after));
                     graph.observed.note(Edge { from, to: after, consumed, sent });
                 }
@@ -326,7 +326,7 @@ pub(in crate::kernel) fn saturate(components: &mut [Component], tools: &mut Tool
                     .iter()
                     .map(|message| renamed_message(*message, ids, tools.mail, tools.model))
                     .collect();
-                components[to].graph.observed.hear(&heard);
+                states_of[to].graph.observed.hear(&heard);
             }
         }
         done = now;
