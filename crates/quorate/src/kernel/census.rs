@@ -120,8 +120,8 @@ impl Kernel<'_> {
     /// The steps of a process that were seen, apart from those that panic.
     pub(crate) fn steps_seen(&self, process: ProcessId) -> impl Iterator<Item = StepSeen> {
         let graph = &self.states_of[process.index()].graph;
-        graph.observed.names.iter().map(move |(place, kind, transition)| {
-            let Edge { from, to, consumed, sent } = &graph.observed.edges[*place];
+        graph.seen.names.iter().map(move |(place, kind, transition)| {
+            let Edge { from, to, consumed, sent } = &graph.seen.edges[*place];
             let sending = |message: &MessageId| Sending {
                 to: self.mail.receiver(*message),
                 body: self.mail.envelope(*message).body.clone(),

@@ -66,7 +66,7 @@ impl Kernel<'_> {
         Some(stilled)
     }
 
-    /// The states of the components in a global state.
+    /// The states of the processes in a global state.
     pub(super) fn vector(&self, state: State) -> Vec<u32> {
         self.tree.configurations(state.left, state.right)
     }

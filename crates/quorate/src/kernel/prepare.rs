@@ -85,7 +85,7 @@ impl<'m> Kernel<'m> {
 
     /// Has the search seen something that its reductions do not know of? Then it proves nothing yet.
     pub(crate) fn must_begin_again(&self) -> bool {
-        self.blown() || self.rests() && self.rests_on != self.seen()
+        self.blown() || self.rests() && self.rests_on != self.seen_count()
     }
 
     /// Were there too many beliefs for some process?
@@ -93,8 +93,9 @@ impl<'m> Kernel<'m> {
         self.states_of.iter().any(ProcessStates::blown)
     }
 
-    pub(super) fn seen(&self) -> usize {
-        self.states_of.iter().map(|states| states.graph.observed.seen()).sum()
+    /// How much was seen of the processes.
+    pub(super) fn seen_count(&self) -> usize {
+        self.states_of.iter().map(|states| states.graph.seen.count()).sum()
     }
 
     /// Begins a search, with reductions that rest on all that was seen of the processes so far. What handlers have
@@ -108,7 +109,7 @@ impl<'m> Kernel<'m> {
             saturate(&mut self.states_of, &mut tools);
         }
         self.states_of.iter_mut().for_each(|states| states.graph.certifies_symmetry = symmetric);
-        self.rests_on = self.seen();
+        self.rests_on = self.seen_count();
         let idle = self.reductions.leave_out_idle_steps(self.model);
         self.states_of.iter_mut().for_each(|states| states.graph.leaves_out_idle_steps = idle);
         let live: Vec<Option<Arc<Live>>> = (0..self.states_of.len()).map(|at| self.live(at)).collect();

@@ -46,7 +46,7 @@ impl Kernel<'_> {
         let initial = vec![0; self.states_of.len()];
         let mut in_vain = 0;
         while in_vain < STROLLS_IN_VAIN {
-            let before = self.seen();
+            let before = self.seen_count();
             let mut vector = initial.clone();
             // Some processes move only when the others cannot, so that lagging behind is seen too.
             let slow = ProcessSet::from_bits(dice.roll());
@@ -65,7 +65,7 @@ impl Kernel<'_> {
                 let Some(next) = next else { break };
                 vector = next;
             }
-            in_vain = if self.seen() > before { 0 } else { in_vain + 1 };
+            in_vain = if self.seen_count() > before { 0 } else { in_vain + 1 };
         }
     }
 

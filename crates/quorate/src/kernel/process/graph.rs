@@ -14,7 +14,7 @@ use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 use super::mail::{Entry, Mail, MessageId, SendsId};
-use super::seen::{Live, LocalGraph};
+use super::seen::{Live, SeenSteps};
 use super::values::{ConfigurationId, INITIAL, LocalId, LocalStep, Occasion, Start};
 use crate::base::{Numbering, ProcessId, Value};
 use crate::model::{Envelope, Model};
@@ -36,7 +36,7 @@ pub(in crate::kernel) struct ProcessGraph {
     pub(super) kinds: HashMap<StepKind, u64>,
     pub(super) counted: Vec<bool>,
     /// What its local states and steps were so far, whatever was left out of its inbox.
-    pub(in crate::kernel) observed: LocalGraph,
+    pub(in crate::kernel) seen: SeenSteps,
     /// Which messages can still make a difference; all of them if nothing is left out.
     pub(super) live: Option<Arc<Live>>,
     /// Local steps are compared with those of exchanged processes, once each.
@@ -67,7 +67,7 @@ impl ProcessGraph {
             after_restart: HashMap::new(),
             kinds: HashMap::new(),
             counted: Vec::new(),
-            observed: LocalGraph::default(),
+            seen: SeenSteps::default(),
             live: None,
             certifies_symmetry: false,
             certified: HashSet::new(),
@@ -79,7 +79,7 @@ impl ProcessGraph {
             local_steps: 0,
         };
         graph.locals.number(graph.start.local.clone());
-        graph.observed.hear(&graph.start.messages().collect::<Vec<MessageId>>());
+        graph.seen.hear(&graph.start.messages().collect::<Vec<MessageId>>());
         graph.begin(None, channel);
         graph
     }
@@ -189,7 +189,7 @@ impl ProcessGraph {
         mail: &Mail,
     ) -> bool {
         let forgeable = model.forgeable(self.id);
-        self.observed.hear(mail.messages_of(sends));
+        self.seen.hear(mail.messages_of(sends));
         mail.messages_of(sends).iter().all(|&message| {
             forgeable.contains(mail.envelope(message))
                 || self.is_one_too_many(inbox, message, model)

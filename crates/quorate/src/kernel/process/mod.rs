@@ -16,5 +16,5 @@ pub(in crate::kernel) use graph::ProcessGraph;
 pub(in crate::kernel) use mail::{Mail, MessageId, NOTHING, SendsId};
 pub(in crate::kernel) use queries::Possibility;
 pub(crate) use seen::StepSeen;
-pub(in crate::kernel) use seen::{Edge, Live, LocalGraph, emits};
+pub(in crate::kernel) use seen::{Edge, Live, SeenSteps, emits};
 pub(in crate::kernel) use values::{ConfigurationId, ConfigurationStep, INITIAL, LocalId, LocalStep, Start};

@@ -88,7 +88,7 @@ impl ProcessGraph {
         local: LocalId,
         tools: &mut Tools<'_, '_>,
     ) -> Vec<MessageId> {
-        let known: Vec<MessageId> = self.observed.heard().collect();
+        let known: Vec<MessageId> = self.seen.heard().collect();
         let waiting = known.iter().map(|message| tools.mail.entry(*message)).collect();
         let (open, inbox) = (World::default(), Inbox { waiting, ..Inbox::default() });
         let offers = self.offers(&inbox, open.channel, tools);

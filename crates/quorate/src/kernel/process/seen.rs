@@ -25,7 +25,7 @@ pub(in crate::kernel) struct Edge {
 
 /// What a search has seen of a process.
 #[derive(Default)]
-pub(in crate::kernel) struct LocalGraph {
+pub(in crate::kernel) struct SeenSteps {
     pub(in crate::kernel) edges: Vec<Edge>,
     pub(in crate::kernel) places: HashMap<Edge, usize>,
     /// What the edges are called: the place of each, with the kind of a step and its transition.
@@ -33,7 +33,7 @@ pub(in crate::kernel) struct LocalGraph {
     pub(in crate::kernel) heard: BTreeSet<MessageId>,
 }
 
-impl LocalGraph {
+impl SeenSteps {
     /// Notes a step, and says where it is among the others.
     pub(in crate::kernel) fn note(&mut self, edge: Edge) -> usize {
         if let Some(place) = self.places.get(&edge) {
@@ -65,7 +65,7 @@ impl LocalGraph {
     }
 
     /// How much was seen: grows whenever something is new.
-    pub(in crate::kernel) fn seen(&self) -> usize {
+    pub(in crate::kernel) fn count(&self) -> usize {
         self.edges.len() + self.heard.len()
     }
 

@@ -48,7 +48,7 @@ impl ProcessGraph {
                     let consumed = step.consumed.iter().map(|offer| offer.message).collect();
                     let to = self.configurations.value(next).0;
                     let edge = Edge { from: local, to, consumed, sent: step.sent };
-                    self.observed.note_named(edge, step.kind, step.transition);
+                    self.seen.note_named(edge, step.kind, step.transition);
                 }
             }
         }

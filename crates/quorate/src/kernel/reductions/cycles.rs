@@ -3,14 +3,14 @@
 use std::collections::{HashMap, HashSet};
 
 use crate::base::ProcessId;
-use crate::kernel::process::{Edge, LocalGraph, LocalId, Mail, MessageId};
+use crate::kernel::process::{Edge, LocalId, Mail, MessageId, SeenSteps};
 use crate::model::Model;
 use crate::world::Channel;
 
 /// The steps of all processes that can be part of a cycle of global states: each is on a cycle of its process's
 /// graph, and consumes only what others of these send.
 pub(super) fn cyclic<'g>(
-    graphs: impl Iterator<Item = (ProcessId, &'g LocalGraph)>,
+    graphs: impl Iterator<Item = (ProcessId, &'g SeenSteps)>,
     mail: &Mail,
     model: &Model,
 ) -> HashSet<(ProcessId, Edge)> {

@@ -11,10 +11,10 @@ use crate::kernel::process::{Live, ProcessGraph, Tools};
 
 /// For each local state of a process, the messages that can still make a difference.
 pub(in crate::kernel) fn live(graph: &mut ProcessGraph, tools: &mut Tools<'_, '_>) -> Live {
-    let locals = graph.observed.locals();
+    let locals = graph.seen.locals();
     let effective = locals
         .into_iter()
         .map(|local| (local, graph.effective(local, tools).into_iter().collect::<BTreeSet<_>>()));
     let effective = effective.collect();
-    graph.observed.live(effective)
+    graph.seen.live(effective)
 }

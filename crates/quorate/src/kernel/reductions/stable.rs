@@ -43,10 +43,10 @@ fn shown(property: &Property, states: &ProcessStates) -> Option<Shown> {
         })
     };
     let mut changes = BTreeSet::new();
-    for local in graph.observed.locals() {
+    for local in graph.seen.locals() {
         number(property.observe(graph.local_value(local))?);
     }
-    for edge in graph.observed.edges() {
+    for edge in graph.seen.edges() {
         let before = number(property.observe(graph.local_value(edge.from))?);
         let after = number(property.observe(graph.local_value(edge.to))?);
         if before != after {

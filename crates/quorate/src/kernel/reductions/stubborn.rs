@@ -79,7 +79,7 @@ impl Stubborn {
         model: &Model,
     ) -> Self {
         let processes = &states_of[..model.processes().len()];
-        let graphs = || model.ids().zip(processes).map(|(id, states)| (id, &states.graph.observed));
+        let graphs = || model.ids().zip(processes).map(|(id, states)| (id, &states.graph.seen));
         let futures: Vec<HashMap<LocalId, BTreeSet<MessageId>>> =
             graphs().map(|(_, graph)| graph.futures(mail)).collect();
         let ever = futures.iter().map(|of| of.values().flatten().copied().collect()).collect();

@@ -296,16 +296,15 @@ pub(in crate::kernel) fn saturate(states_of: &mut [ProcessStates], tools: &mut T
     let processes = tools.model.processes().len();
     let mut done = vec![(0, 0); processes];
     let seen = |states_of: &[ProcessStates]| -> Vec<(usize, usize)> {
-        let of = |states: &ProcessStates| {
-            (states.graph.observed.edges().len(), states.graph.observed.heard().count())
-        };
+        let of =
+            |states: &ProcessStates| (states.graph.seen.edges().len(), states.graph.seen.heard().count());
         states_of[..processes].iter().map(of).collect()
     };
     while seen(states_of) != done {
         let now = seen(states_of);
         for process in 0..processes {
-            let edges = states_of[process].graph.observed.edges()[done[process].0..].to_vec();
-            let heard: Vec<MessageId> = states_of[process].graph.observed.heard().collect();
+            let edges = states_of[process].graph.seen.edges()[done[process].0..].to_vec();
+            let heard: Vec<MessageId> = states_of[process].graph.seen.heard().collect();
             for ids in &generators {
                 let to = ids.of(ProcessId::new(process)).index();
                 for edge in &edges {
@@ -320,13 +319,13 @@ pub(in crate::kernel) fn saturate(states_of: &mut [ProcessStates], tools: &mut T
                     let sent = renamed_sends(edge.sent, ids, tools.mail, tools.model);
                     let graph = &mut states_of[to].graph;
                     let (from, after) = (graph.number_local(from), graph.number_local(after));
-                    graph.observed.note(Edge { from, to: after, consumed, sent });
+                    graph.seen.note(Edge { from, to: after, consumed, sent });
                 }
                 let heard: Vec<MessageId> = heard
                     .iter()
                     .map(|message| renamed_message(*message, ids, tools.mail, tools.model))
                     .collect();
-                states_of[to].graph.observed.hear(&heard);
+                states_of[to].graph.seen.hear(&heard);
             }
         }
         done = now;
