@@ -4,7 +4,7 @@ use std::collections::{HashMap, HashSet};
 
 use super::groups::Group;
 use super::prepare::Kernel;
-use super::process::{Edge, MessageId, StepSeen, Tools};
+use super::process::{AskContext, Edge, MessageId, StepSeen};
 use super::reductions::ProcessStates;
 use super::state::State;
 use crate::base::{Numbering, ProcessId, Value};
@@ -67,8 +67,8 @@ impl Kernel<'_> {
     pub(crate) fn orbits(&mut self, states: impl Iterator<Item = State>) -> Option<u64> {
         let initial = self.vector(self.initial());
         let symmetry = self.symmetry.as_mut()?;
-        let mut tools = Tools { model: self.model, mail: &mut self.mail, handlers: &mut self.handlers };
-        symmetry.learn(&initial, &mut self.states_of, &mut tools);
+        let mut ask = AskContext { model: self.model, mail: &mut self.mail, handlers: &mut self.handlers };
+        symmetry.learn(&initial, &mut self.states_of, &mut ask);
         let symmetry = self.symmetry.as_ref()?;
         states.map(|state| symmetry.orbit_size(self.vector(state))).sum()
     }
@@ -79,11 +79,12 @@ impl Kernel<'_> {
         let processes = self.model.processes().len();
         for state in states {
             let vector = self.vector(state);
-            let mut tools = Tools { model: self.model, mail: &mut self.mail, handlers: &mut self.handlers };
+            let mut ask =
+                AskContext { model: self.model, mail: &mut self.mail, handlers: &mut self.handlers };
             let (mut all, mut still) = (Vec::new(), Vec::new());
             for (states, state) in self.states_of[..processes].iter_mut().zip(vector) {
                 all.push(states.local_values(&states.members(state)));
-                let members = states.still_members(state, &mut tools);
+                let members = states.still_members(state, &mut ask);
                 still.push(states.local_values(&members));
             }
             seen.system_states.extend(choices(&all));

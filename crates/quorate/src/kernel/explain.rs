@@ -10,7 +10,7 @@ use std::collections::HashMap;
 
 use super::groups::Views;
 use super::prepare::Kernel;
-use super::process::{ConfigurationId, ConfigurationStep, NOTHING, SendsId, Tools};
+use super::process::{AskContext, ConfigurationId, ConfigurationStep, NOTHING, SendsId};
 use super::reductions::ProcessStates;
 use super::state::State;
 use crate::base::ProcessId;
@@ -92,8 +92,9 @@ impl Kernel<'_> {
             }
         }
         for (at, end) in ends.iter().enumerate().filter(|(_, end)| end.panics) {
-            let mut tools = Tools { model: self.model, mail: &mut self.mail, handlers: &mut self.handlers };
-            let steps = self.states_of[at].graph.steps(end.configuration, &mut tools);
+            let mut ask =
+                AskContext { model: self.model, mail: &mut self.mail, handlers: &mut self.handlers };
+            let steps = self.states_of[at].graph.steps(end.configuration, &mut ask);
             let step = steps.into_iter().find(|step| step.leads.is_none())?;
             schedule.push(self.scheduled(ProcessId::new(at), step));
         }
@@ -103,8 +104,9 @@ impl Kernel<'_> {
     /// A move from a vector to a state that a representative stands for.
     fn move_to(&mut self, vector: &[u32], to: State) -> Option<(Move, Vec<u32>)> {
         for process in 0..self.model.processes().len() {
-            let mut tools = Tools { model: self.model, mail: &mut self.mail, handlers: &mut self.handlers };
-            let leads = self.states_of[process].steps(vector[process], &mut tools);
+            let mut ask =
+                AskContext { model: self.model, mail: &mut self.mail, handlers: &mut self.handlers };
+            let leads = self.states_of[process].steps(vector[process], &mut ask);
             for (next, sends) in leads.into_iter().flatten() {
                 let Some(reached) = self.vector_after(vector, process, next, sends) else { continue };
                 if self.representative(&reached) == to {
@@ -150,8 +152,8 @@ impl Kernel<'_> {
         turns: &[Turn],
         end: ConfigurationId,
     ) -> Option<Vec<Vec<ScheduledStep>>> {
-        let mut tools = Tools { model: self.model, mail: &mut self.mail, handlers: &mut self.handlers };
-        let layers = Layers::of(&mut self.states_of[at], turns, &mut tools);
+        let mut ask = AskContext { model: self.model, mail: &mut self.mail, handlers: &mut self.handlers };
+        let layers = Layers::of(&mut self.states_of[at], turns, &mut ask);
         let mut telling: Vec<Vec<ScheduledStep>> = vec![Vec::new(); layers.0.len()];
         let (mut layer, mut configuration) = (layers.0.len() - 1, end);
         loop {
@@ -161,9 +163,9 @@ impl Kernel<'_> {
                 Came::Sending(from, step) | Came::Silently(from, step) => (from, Some(step)),
             };
             if let Some(step) = step {
-                let mut tools =
-                    Tools { model: self.model, mail: &mut self.mail, handlers: &mut self.handlers };
-                let step = self.states_of[at].graph.steps(from, &mut tools).swap_remove(step);
+                let mut ask =
+                    AskContext { model: self.model, mail: &mut self.mail, handlers: &mut self.handlers };
+                let step = self.states_of[at].graph.steps(from, &mut ask).swap_remove(step);
                 telling[layer].push(self.scheduled(ProcessId::new(at), step));
             }
             configuration = from;
@@ -181,14 +183,14 @@ impl Kernel<'_> {
     /// For each process, a configuration that it can be in, such that together they violate a property; or, of one
     /// of them, that has a step that panics.
     fn ends(&mut self, vector: &[u32], panics: bool) -> Option<Vec<End>> {
-        let mut tools = Tools { model: self.model, mail: &mut self.mail, handlers: &mut self.handlers };
+        let mut ask = AskContext { model: self.model, mail: &mut self.mail, handlers: &mut self.handlers };
         let first = |at: usize| self.states_of[at].members(vector[at])[0];
         let mut ends: Vec<End> =
             (0..vector.len()).map(|at| End { configuration: first(at), panics: false }).collect();
         if panics {
             for at in 0..self.model.processes().len() {
                 for configuration in self.states_of[at].members(vector[at]) {
-                    let steps = self.states_of[at].graph.steps(configuration, &mut tools);
+                    let steps = self.states_of[at].graph.steps(configuration, &mut ask);
                     if steps.iter().any(|step| step.leads.is_none()) {
                         ends[at] = End { configuration, panics: true };
                         return Some(ends);
@@ -197,7 +199,7 @@ impl Kernel<'_> {
             }
             return None;
         }
-        let chosen = Views::violating(self.model, vector, &mut self.states_of, &mut tools)?;
+        let chosen = Views::violating(self.model, vector, &mut self.states_of, &mut ask)?;
         for (end, configuration) in ends.iter_mut().zip(chosen) {
             end.configuration = configuration;
         }
@@ -227,21 +229,21 @@ impl Kernel<'_> {
 }
 
 impl Layers {
-    fn of(states: &mut ProcessStates, turns: &[Turn], tools: &mut Tools<'_, '_>) -> Self {
+    fn of(states: &mut ProcessStates, turns: &[Turn], ask: &mut AskContext<'_, '_>) -> Self {
         let mut layers = Layers(vec![HashMap::from([(0, Came::From(0))])]);
-        layers.spread(states, tools);
+        layers.spread(states, ask);
         for turn in turns {
             let before: Vec<ConfigurationId> = layers.newest();
             let mut layer: HashMap<ConfigurationId, Came> = HashMap::new();
             for from in before {
                 match turn {
                     Turn::Received(sends) => {
-                        if let Some(next) = states.graph.arrive(from, *sends, tools.model, tools.mail) {
+                        if let Some(next) = states.graph.arrive(from, *sends, ask.model, ask.mail) {
                             layer.entry(next).or_insert(Came::From(from));
                         }
                     }
                     Turn::Sent { next: wanted, sends } => {
-                        let steps: Vec<ConfigurationStep> = states.graph.steps(from, tools);
+                        let steps: Vec<ConfigurationStep> = states.graph.steps(from, ask);
                         for (at, step) in steps.iter().enumerate() {
                             let Some((next, sent)) = step.leads else { continue };
                             // A process without beliefs goes exactly where the path goes.
@@ -251,7 +253,7 @@ impl Layers {
                         }
                     }
                     Turn::Stilled => {
-                        if states.graph.steps(from, tools).is_empty() {
+                        if states.graph.steps(from, ask).is_empty() {
                             layer.insert(from, Came::From(from));
                         }
                     }
@@ -259,7 +261,7 @@ impl Layers {
             }
             layers.0.push(layer);
             if !matches!(turn, Turn::Stilled) {
-                layers.spread(states, tools);
+                layers.spread(states, ask);
             }
         }
         layers
@@ -274,14 +276,14 @@ impl Layers {
     }
 
     /// Adds what the newest layer reaches without sending.
-    fn spread(&mut self, states: &mut ProcessStates, tools: &mut Tools<'_, '_>) {
+    fn spread(&mut self, states: &mut ProcessStates, ask: &mut AskContext<'_, '_>) {
         if !states.believes() {
             return;
         }
         let mut waiting = self.newest();
         let Some(layer) = self.0.last_mut() else { return };
         while let Some(from) = waiting.pop() {
-            for (at, step) in states.graph.steps(from, tools).iter().enumerate() {
+            for (at, step) in states.graph.steps(from, ask).iter().enumerate() {
                 if let Some((next, NOTHING)) = step.leads
                     && !layer.contains_key(&next)
                 {

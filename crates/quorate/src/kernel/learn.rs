@@ -1,9 +1,9 @@
 //! Learning what a search found unknown: the only way from a search to the user's code.
 
-use super::groups::Workshop;
+use super::groups::LearnContext;
 use super::options::Mutant;
 use super::prepare::Kernel;
-use super::process::{NOTHING, Tools};
+use super::process::{AskContext, NOTHING};
 use super::reductions::Choice;
 use super::state::{State, Unknown};
 use crate::base::{ProcessId, ProcessSet};
@@ -11,15 +11,15 @@ use crate::base::{ProcessId, ProcessSet};
 impl Kernel<'_> {
     /// Works out what was unknown. The only place from which handlers run.
     pub(crate) fn learn(&mut self, unknown: Unknown) {
-        let mut workshop = Workshop {
-            tools: Tools { model: self.model, mail: &mut self.mail, handlers: &mut self.handlers },
+        let mut context = LearnContext {
+            ask: AskContext { model: self.model, mail: &mut self.mail, handlers: &mut self.handlers },
             states_of: &mut self.states_of,
             views: &mut self.views,
             rules: &mut self.rules,
         };
         match unknown {
-            Unknown::Steps(side, of) => self.tree.learn_steps(side, of, &mut workshop),
-            Unknown::Arrival(side, at, sends) => self.tree.learn_arrival(side, at, sends, &mut workshop),
+            Unknown::Steps(side, of) => self.tree.learn_steps(side, of, &mut context),
+            Unknown::Arrival(side, at, sends) => self.tree.learn_arrival(side, at, sends, &mut context),
             Unknown::Judgement(state) => {
                 let vector = self.tree.configurations(state.left, state.right);
                 let views = (self.tree.left().view(state.left), self.tree.right().view(state.right));
@@ -51,17 +51,17 @@ impl Kernel<'_> {
 
     /// Who steps in a vector, if not everybody does.
     pub(super) fn stubborn_members(&mut self, vector: &[u32]) -> Option<ProcessSet> {
-        let mut tools = Tools { model: self.model, mail: &mut self.mail, handlers: &mut self.handlers };
+        let mut ask = AskContext { model: self.model, mail: &mut self.mail, handlers: &mut self.handlers };
         let stubborn = self.stubborn.as_mut()?;
-        Some(stubborn.choose(vector, &mut self.states_of, &mut tools))
+        Some(stubborn.choose(vector, &mut self.states_of, &mut ask))
     }
 
     /// The vector in which these processes, whose states are beliefs, never step again; `None` if they must.
     pub(super) fn stilled(&mut self, vector: &[u32], members: ProcessSet) -> Option<Vec<u32>> {
-        let mut tools = Tools { model: self.model, mail: &mut self.mail, handlers: &mut self.handlers };
+        let mut ask = AskContext { model: self.model, mail: &mut self.mail, handlers: &mut self.handlers };
         let mut stilled = vector.to_vec();
         for at in (0..self.model.processes().len()).filter(|at| members.contains(ProcessId::new(*at))) {
-            stilled[at] = self.states_of[at].quiescent(vector[at], &mut tools)?;
+            stilled[at] = self.states_of[at].quiescent(vector[at], &mut ask)?;
         }
         Some(stilled)
     }
@@ -80,8 +80,8 @@ impl Kernel<'_> {
     /// The global state that stands for a vector.
     pub(super) fn representative(&mut self, vector: &[u32]) -> State {
         let Some(symmetry) = &mut self.symmetry else { return self.number(vector) };
-        let mut tools = Tools { model: self.model, mail: &mut self.mail, handlers: &mut self.handlers };
-        symmetry.learn(vector, &mut self.states_of, &mut tools);
+        let mut ask = AskContext { model: self.model, mail: &mut self.mail, handlers: &mut self.handlers };
+        symmetry.learn(vector, &mut self.states_of, &mut ask);
         let least = symmetry.least(vector).expect("learnt before");
         self.number(&least)
     }
@@ -99,9 +99,9 @@ impl Kernel<'_> {
         for (at, state) in to.iter_mut().enumerate() {
             let (arriving, _) = self.mail.split_own(sends, ProcessId::new(at));
             if arriving != NOTHING {
-                let mut tools =
-                    Tools { model: self.model, mail: &mut self.mail, handlers: &mut self.handlers };
-                *state = self.states_of[at].arrive(*state, arriving, &mut tools)?;
+                let mut ask =
+                    AskContext { model: self.model, mail: &mut self.mail, handlers: &mut self.handlers };
+                *state = self.states_of[at].arrive(*state, arriving, &mut ask)?;
             }
         }
         Some(to)

@@ -9,7 +9,7 @@ use std::sync::Arc;
 
 use super::groups::{Split, Tree, Views};
 use super::options::{Mutant, Options, Sleep};
-use super::process::{Live, Mail, Start, Tools};
+use super::process::{AskContext, Live, Mail, Start};
 use super::reductions::{Needs, ProcessStates, Rules, Stubborn, Symmetry, all_stable, live, saturate};
 use super::state::State;
 use crate::base::ProcessId;
@@ -105,8 +105,9 @@ impl<'m> Kernel<'m> {
         self.disbelieved.extend(blown.map(|(at, _)| at));
         let symmetric = self.reductions.has(Reduction::Symmetry);
         if symmetric && self.mutant != Some(Mutant::NoSaturation) {
-            let mut tools = Tools { model: self.model, mail: &mut self.mail, handlers: &mut self.handlers };
-            saturate(&mut self.states_of, &mut tools);
+            let mut ask =
+                AskContext { model: self.model, mail: &mut self.mail, handlers: &mut self.handlers };
+            saturate(&mut self.states_of, &mut ask);
         }
         self.states_of.iter_mut().for_each(|states| states.graph.certifies_symmetry = symmetric);
         self.rests_on = self.seen_count();
@@ -114,9 +115,9 @@ impl<'m> Kernel<'m> {
         self.states_of.iter_mut().for_each(|states| states.graph.leaves_out_idle_steps = idle);
         let live: Vec<Option<Arc<Live>>> = (0..self.states_of.len()).map(|at| self.live(at)).collect();
         let believing = self.reductions.has(Reduction::Beliefs);
-        let mut tools = Tools { model: self.model, mail: &mut self.mail, handlers: &mut self.handlers };
+        let mut ask = AskContext { model: self.model, mail: &mut self.mail, handlers: &mut self.handlers };
         for (at, (states, live)) in self.states_of.iter_mut().zip(live).enumerate() {
-            states.begin(live, believing && !self.disbelieved.contains(&at), &mut tools);
+            states.begin(live, believing && !self.disbelieved.contains(&at), &mut ask);
         }
         self.stubborn =
             self.needs().map(|needs| Stubborn::new(needs, &self.states_of, &self.mail, self.model));
@@ -137,8 +138,8 @@ impl<'m> Kernel<'m> {
         if !self.reductions.has(Reduction::Inert) || self.model.monitor(ProcessId::new(at)).is_some() {
             return None;
         }
-        let mut tools = Tools { model: self.model, mail: &mut self.mail, handlers: &mut self.handlers };
-        Some(Arc::new(live(&mut self.states_of[at].graph, &mut tools)))
+        let mut ask = AskContext { model: self.model, mail: &mut self.mail, handlers: &mut self.handlers };
+        Some(Arc::new(live(&mut self.states_of[at].graph, &mut ask)))
     }
 
     /// How stubborn sets are made, if they are.

@@ -2,7 +2,7 @@
 //! that are done again, and the states on them say how the system is best split.
 
 use super::prepare::Kernel;
-use super::process::Tools;
+use super::process::AskContext;
 use super::state::State;
 use crate::base::{ProcessId, ProcessSet, fold};
 
@@ -55,9 +55,9 @@ impl Kernel<'_> {
                 let mut order: Vec<usize> = (0..processes).map(|at| (at + turn) % processes).collect();
                 order.sort_by_key(|at| slow.contains(ProcessId::new(*at)));
                 let next = order.into_iter().find_map(|at| {
-                    let mut tools =
-                        Tools { model: self.model, mail: &mut self.mail, handlers: &mut self.handlers };
-                    let leads = self.states_of[at].steps(vector[at], &mut tools);
+                    let mut ask =
+                        AskContext { model: self.model, mail: &mut self.mail, handlers: &mut self.handlers };
+                    let leads = self.states_of[at].steps(vector[at], &mut ask);
                     let leads: Vec<(u32, u32)> = leads.into_iter().flatten().collect();
                     let (next, sends) = dice.pick(&leads)?;
                     self.vector_after(&vector, at, next, sends)

@@ -10,7 +10,8 @@ use super::supply::{Supplies, Supply};
 use crate::base::{Numbering, ProcessId, Value};
 use crate::kernel::options::Tuning;
 use crate::kernel::process::{
-    INITIAL, LocalId, LocalStep, Mail, MessageId, NOTHING, Possibility, ProcessGraph, Start, StepSeen, Tools,
+    AskContext, INITIAL, LocalId, LocalStep, Mail, MessageId, NOTHING, Possibility, ProcessGraph, Start,
+    StepSeen,
 };
 use crate::model::{Envelope, Handlers, Model, Sending, Trigger};
 use crate::world::StepKind;
@@ -211,8 +212,8 @@ impl<'m> ProcessClosure<'m> {
         let Node { local, restarts, consumed: spent } = self.nodes.value(node).clone();
         let tried = self.tried.entry(local).or_default();
         if tried.messages != Some(self.messages.len()) {
-            let mut tools = Tools { model, mail: &mut self.mail, handlers: &mut self.handlers };
-            let found = self.graph.possibilities(local, &self.messages, tried.messages, &mut tools);
+            let mut ask = AskContext { model, mail: &mut self.mail, handlers: &mut self.handlers };
+            let found = self.graph.possibilities(local, &self.messages, tried.messages, &mut ask);
             tried.possibilities.extend(found.map_err(|_| GaveUp::CannotTell(id))?);
             tried.messages = Some(self.messages.len());
         }
@@ -243,8 +244,8 @@ impl<'m> ProcessClosure<'m> {
         }
         let restarted = std::mem::replace(&mut self.progress[place].restarted, true);
         if !restarted && restarts < model.fault_limits_of(id).restarts {
-            let mut tools = Tools { model, mail: &mut self.mail, handlers: &mut self.handlers };
-            let node = self.graph.restarted(local, &mut tools).map(|local| Node {
+            let mut ask = AskContext { model, mail: &mut self.mail, handlers: &mut self.handlers };
+            let node = self.graph.restarted(local, &mut ask).map(|local| Node {
                 local,
                 restarts: restarts + 1,
                 consumed: spent,

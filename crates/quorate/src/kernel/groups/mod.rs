@@ -5,6 +5,6 @@ mod tree;
 mod views;
 
 pub(in crate::kernel) use split::Split;
-pub(in crate::kernel) use tree::{BLOCKED, Group, Tree, Workshop};
+pub(in crate::kernel) use tree::{BLOCKED, Group, LearnContext, Tree};
 pub(crate) use views::Judgement;
 pub(in crate::kernel) use views::Views;

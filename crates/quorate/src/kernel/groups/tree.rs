@@ -8,7 +8,7 @@
 use super::split::Split;
 use super::views::{ViewId, Views};
 use crate::base::{Pairs, ProcessId, ProcessSet};
-use crate::kernel::process::{NOTHING, SendsId, Tools};
+use crate::kernel::process::{AskContext, NOTHING, SendsId};
 use crate::kernel::reductions::{ProcessStates, Rules};
 use crate::kernel::state::{RuleId, Side};
 
@@ -60,8 +60,8 @@ enum Kind {
 }
 
 /// What a node needs to work something out.
-pub(in crate::kernel) struct Workshop<'a, 'm> {
-    pub(in crate::kernel) tools: Tools<'a, 'm>,
+pub(in crate::kernel) struct LearnContext<'a, 'm> {
+    pub(in crate::kernel) ask: AskContext<'a, 'm>,
     pub(in crate::kernel) states_of: &'a mut [ProcessStates],
     pub(in crate::kernel) views: &'a mut Views,
     pub(in crate::kernel) rules: &'a mut Rules,
@@ -134,30 +134,30 @@ impl Group {
         }
     }
 
-    fn learn_steps(&mut self, state: u32, workshop: &mut Workshop<'_, '_>) {
+    fn learn_steps(&mut self, state: u32, context: &mut LearnContext<'_, '_>) {
         if self.steps(state).is_some() {
             return;
         }
         let start = self.steps.len();
         let (view, panics) = match &mut self.kind {
-            Kind::Nobody => (workshop.views.nobody(), false),
+            Kind::Nobody => (context.views.nobody(), false),
             Kind::Process(process) => {
-                let states = &mut workshop.states_of[process.index()];
-                let leads = states.steps(state, &mut workshop.tools);
+                let states = &mut context.states_of[process.index()];
+                let leads = states.steps(state, &mut context.ask);
                 for &(next, sends) in leads.iter().flatten() {
-                    let rule = workshop.rules.after(*process, workshop.tools.mail.receivers(sends));
+                    let rule = context.rules.after(*process, context.ask.mail.receivers(sends));
                     self.steps.push(Step { next, sends, process: *process, rule });
                 }
-                let view = workshop.views.of_process(*process, state, states, &mut workshop.tools);
+                let view = context.views.of_process(*process, state, states, &mut context.ask);
                 (view, leads.iter().any(Option::is_none))
             }
             Kind::Pair { children, states, .. } => {
                 let (left, right) = states.pair(state);
-                children.0.learn_steps(left, workshop);
-                children.1.learn_steps(right, workshop);
-                let view = workshop.views.of_pair(children.0.view(left), children.1.view(right));
+                children.0.learn_steps(left, context);
+                children.1.learn_steps(right, context);
+                let view = context.views.of_pair(children.0.view(left), children.1.view(right));
                 let panics = children.0.panics(left) || children.1.panics(right);
-                self.compose_steps(state, workshop);
+                self.compose_steps(state, context);
                 (view, panics)
             }
         };
@@ -193,22 +193,22 @@ impl Group {
     }
 
     /// The steps of a pair: each child's, with what it sends to the other child delivered.
-    fn compose_steps(&mut self, state: u32, workshop: &mut Workshop<'_, '_>) {
+    fn compose_steps(&mut self, state: u32, context: &mut LearnContext<'_, '_>) {
         let Kind::Pair { children, states } = &mut self.kind else { return };
         let (left, right) = states.pair(state);
         let (one, two) = &mut **children;
         for at in 0..one.steps(left).map_or(0, <[Step]>::len) {
             let step = one.steps(left).expect("learnt before")[at];
-            let (inside, outside) = workshop.tools.mail.split(step.sends, two.members);
-            let other = two.learn_arrival(right, inside, workshop);
+            let (inside, outside) = context.ask.mail.split(step.sends, two.members);
+            let other = two.learn_arrival(right, inside, context);
             if other != BLOCKED {
                 self.steps.push(Step { next: states.number(step.next, other), sends: outside, ..step });
             }
         }
         for at in 0..two.steps(right).map_or(0, <[Step]>::len) {
             let step = two.steps(right).expect("learnt before")[at];
-            let (inside, outside) = workshop.tools.mail.split(step.sends, one.members);
-            let other = one.learn_arrival(left, inside, workshop);
+            let (inside, outside) = context.ask.mail.split(step.sends, one.members);
+            let other = one.learn_arrival(left, inside, context);
             if other != BLOCKED {
                 self.steps.push(Step { next: states.number(other, step.next), sends: outside, ..step });
             }
@@ -216,7 +216,7 @@ impl Group {
     }
 
     /// The state after messages have arrived, all of them for this node, or [`BLOCKED`].
-    fn learn_arrival(&mut self, state: u32, sends: SendsId, workshop: &mut Workshop<'_, '_>) -> u32 {
+    fn learn_arrival(&mut self, state: u32, sends: SendsId, context: &mut LearnContext<'_, '_>) -> u32 {
         if sends == NOTHING {
             return state;
         }
@@ -226,14 +226,14 @@ impl Group {
         let arrived = match &mut self.kind {
             Kind::Nobody => unreachable!("nobody receives nothing"),
             Kind::Process(process) => {
-                let states = &mut workshop.states_of[process.index()];
-                states.arrive(state, sends, &mut workshop.tools).unwrap_or(BLOCKED)
+                let states = &mut context.states_of[process.index()];
+                states.arrive(state, sends, &mut context.ask).unwrap_or(BLOCKED)
             }
             Kind::Pair { children, states } => {
-                let (for_left, for_right) = workshop.tools.mail.split(sends, children.0.members);
+                let (for_left, for_right) = context.ask.mail.split(sends, children.0.members);
                 let (one, two) = states.pair(state);
-                let one = children.0.learn_arrival(one, for_left, workshop);
-                let two = children.1.learn_arrival(two, for_right, workshop);
+                let one = children.0.learn_arrival(one, for_left, context);
+                let two = children.1.learn_arrival(two, for_right, context);
                 if one == BLOCKED || two == BLOCKED { BLOCKED } else { states.number(one, two) }
             }
         };
@@ -326,8 +326,8 @@ impl Tree {
         }
     }
 
-    pub(in crate::kernel) fn learn_steps(&mut self, side: Side, of: u32, workshop: &mut Workshop<'_, '_>) {
-        self.side(side).learn_steps(of, workshop);
+    pub(in crate::kernel) fn learn_steps(&mut self, side: Side, of: u32, context: &mut LearnContext<'_, '_>) {
+        self.side(side).learn_steps(of, context);
     }
 
     pub(in crate::kernel) fn learn_arrival(
@@ -335,9 +335,9 @@ impl Tree {
         side: Side,
         at: u32,
         sends: SendsId,
-        workshop: &mut Workshop<'_, '_>,
+        context: &mut LearnContext<'_, '_>,
     ) {
-        self.side(side).learn_arrival(at, sends, workshop);
+        self.side(side).learn_arrival(at, sends, context);
     }
 
     /// The configurations of the processes, in order.

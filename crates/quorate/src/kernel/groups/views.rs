@@ -8,7 +8,7 @@
 use std::collections::{BTreeSet, HashMap};
 
 use crate::base::{Numbering, PairMap, ProcessId, Value};
-use crate::kernel::process::{ConfigurationId, LocalId, ProcessGraph, Tools};
+use crate::kernel::process::{AskContext, ConfigurationId, LocalId, ProcessGraph};
 use crate::kernel::reductions::ProcessStates;
 use crate::model::Model;
 use crate::property::{Property, When};
@@ -155,12 +155,12 @@ impl Views {
         process: ProcessId,
         state: u32,
         states: &mut ProcessStates,
-        tools: &mut Tools<'_, '_>,
+        ask: &mut AskContext<'_, '_>,
     ) -> ViewId {
-        let all = self.of_members(process, &states.members(state), &states.graph, tools.model);
+        let all = self.of_members(process, &states.members(state), &states.graph, ask.model);
         let view = if self.believing {
-            let still = states.still_members(state, tools);
-            let still = self.of_members(process, &still, &states.graph, tools.model);
+            let still = states.still_members(state, ask);
+            let still = self.of_members(process, &still, &states.graph, ask.model);
             self.beliefs.number(Sight { all, still })
         } else {
             all[0]
@@ -246,7 +246,7 @@ impl Views {
         model: &Model,
         vector: &[u32],
         states_of: &mut [ProcessStates],
-        tools: &mut Tools<'_, '_>,
+        ask: &mut AskContext<'_, '_>,
     ) -> Option<Vec<ConfigurationId>> {
         let all: Vec<Vec<ConfigurationId>> =
             states_of.iter().zip(vector).map(|(states, state)| states.members(*state)).collect();
@@ -255,7 +255,7 @@ impl Views {
         if states_of.iter().all(|states| !states.believes()) {
             return Some(all.into_iter().flatten().collect());
         }
-        let still = states_of.iter_mut().zip(vector).map(|(states, at)| states.still_members(*at, tools));
+        let still = states_of.iter_mut().zip(vector).map(|(states, at)| states.still_members(*at, ask));
         let still: Vec<Vec<ConfigurationId>> = still.collect();
         let graphs: Vec<&ProcessGraph> = states_of.iter().map(|states| &states.graph).collect();
         let local = |at: usize, member: ConfigurationId| graphs[at].local_value(graphs[at].local(member));

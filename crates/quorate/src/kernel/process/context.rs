@@ -4,7 +4,7 @@ use super::mail::Mail;
 use crate::model::{Handlers, Model};
 
 /// What it takes to run a handler and to name what it sends.
-pub(in crate::kernel) struct Tools<'a, 'm> {
+pub(in crate::kernel) struct AskContext<'a, 'm> {
     pub(in crate::kernel) model: &'m Model,
     pub(in crate::kernel) mail: &'a mut Mail,
     pub(in crate::kernel) handlers: &'a mut Handlers<'m>,

@@ -11,7 +11,7 @@ mod steps;
 mod values;
 mod world_steps;
 
-pub(in crate::kernel) use context::Tools;
+pub(in crate::kernel) use context::AskContext;
 pub(in crate::kernel) use graph::ProcessGraph;
 pub(in crate::kernel) use mail::{Mail, MessageId, NOTHING, SendsId};
 pub(in crate::kernel) use queries::Possibility;

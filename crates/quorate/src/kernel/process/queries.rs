@@ -5,7 +5,7 @@
 
 use std::sync::Arc;
 
-use super::context::Tools;
+use super::context::AskContext;
 use super::graph::ProcessGraph;
 use super::mail::{Entry, MessageId};
 use super::values::{ConfigurationId, LocalId, LocalStep, Offer};
@@ -33,19 +33,19 @@ impl ProcessGraph {
         &mut self,
         configuration: ConfigurationId,
         besides: &[MessageId],
-        tools: &mut Tools<'_, '_>,
+        ask: &mut AskContext<'_, '_>,
     ) -> Vec<(usize, Vec<MessageId>)> {
         let (local, past, inbox) = *self.configurations.value(configuration);
         if past.crashed {
             return Vec::new();
         }
         // What is on offer now, and what could be: of senders that keep an order, only what would come first.
-        let (channel, inbox) = (tools.model.world().channel, Arc::clone(self.inboxes.value(inbox)));
+        let (channel, inbox) = (ask.model.world().channel, Arc::clone(self.inboxes.value(inbox)));
         let offered = inbox.offers(channel).into_iter().map(|position| inbox.waiting[position]);
         let mut waiting: Vec<Entry> = offered.collect();
         let own = waiting.len();
         for &message in besides {
-            let entry = tools.mail.entry(message);
+            let entry = ask.mail.entry(message);
             let live = self.live.as_ref().is_none_or(|live| live.contains(local, message));
             let behind =
                 channel == Channel::Fifo && waiting[..own].iter().any(|other| other.from() == entry.from());
@@ -54,11 +54,11 @@ impl ProcessGraph {
             }
         }
         let (open, inbox) = (World::default(), Inbox { waiting, ..Inbox::default() });
-        let offers = self.offers(&inbox, open.channel, tools);
+        let offers = self.offers(&inbox, open.channel, ask);
         let mut missing = Vec::new();
-        for transition in 0..tools.model.process(self.id).transitions().len() {
+        for transition in 0..ask.model.process(self.id).transitions().len() {
             let Consumptions { sets, panicking } =
-                self.consumptions(local, &inbox, &open, transition, &offers, tools);
+                self.consumptions(local, &inbox, &open, transition, &offers, ask);
             if !panicking.is_empty() {
                 let all = inbox.waiting[own..].iter();
                 missing.extend(all.map(|entry| (transition, vec![entry.message])));
@@ -68,7 +68,7 @@ impl ProcessGraph {
                 let lacks = |offer: &Offer| offer.position.is_some_and(|position| position >= own);
                 let absent: Vec<MessageId> =
                     consumed.iter().filter(|offer| lacks(offer)).map(|offer| offer.message).collect();
-                let Some(outcomes) = self.outcomes(local, transition, &consumed, tools) else { continue };
+                let Some(outcomes) = self.outcomes(local, transition, &consumed, ask) else { continue };
                 let idle =
                     self.leaves_out_idle_steps && !outcomes.iter().any(|outcome| outcome.changes(local));
                 if !absent.is_empty() && !idle {
@@ -86,21 +86,21 @@ impl ProcessGraph {
     pub(in crate::kernel) fn effective(
         &mut self,
         local: LocalId,
-        tools: &mut Tools<'_, '_>,
+        ask: &mut AskContext<'_, '_>,
     ) -> Vec<MessageId> {
         let known: Vec<MessageId> = self.seen.heard().collect();
-        let waiting = known.iter().map(|message| tools.mail.entry(*message)).collect();
+        let waiting = known.iter().map(|message| ask.mail.entry(*message)).collect();
         let (open, inbox) = (World::default(), Inbox { waiting, ..Inbox::default() });
-        let offers = self.offers(&inbox, open.channel, tools);
+        let offers = self.offers(&inbox, open.channel, ask);
         let mut effective = Vec::new();
-        for transition in 0..tools.model.process(self.id).transitions().len() {
+        for transition in 0..ask.model.process(self.id).transitions().len() {
             let Consumptions { sets, panicking } =
-                self.consumptions(local, &inbox, &open, transition, &offers, tools);
+                self.consumptions(local, &inbox, &open, transition, &offers, ask);
             if !panicking.is_empty() {
                 return known;
             }
             for consumed in sets {
-                let Some(outcomes) = self.outcomes(local, transition, &consumed, tools) else { continue };
+                let Some(outcomes) = self.outcomes(local, transition, &consumed, ask) else { continue };
                 if outcomes.iter().any(|outcome| outcome.changes(local))
                     || !self.leaves_out_idle_steps && consumed.len() > 1
                 {
@@ -118,16 +118,16 @@ impl ProcessGraph {
         local: LocalId,
         messages: &[MessageId],
         before: Option<usize>,
-        tools: &mut Tools<'_, '_>,
+        ask: &mut AskContext<'_, '_>,
     ) -> Result<Vec<Possibility>, CannotTell> {
         let mut found = Vec::new();
         // Whatever the channels are like, here every message can be taken.
         let (old, open) = (before.unwrap_or(0), World::default());
-        let transitions = tools.model.process(self.id).transitions();
+        let transitions = ask.model.process(self.id).transitions();
         let mut on_offer = |first: usize| {
-            let waiting = messages[first..].iter().map(|message| tools.mail.entry(*message)).collect();
+            let waiting = messages[first..].iter().map(|message| ask.mail.entry(*message)).collect();
             let inbox = Inbox { waiting, ..Inbox::default() };
-            let offers = self.offers(&inbox, open.channel, tools);
+            let offers = self.offers(&inbox, open.channel, ask);
             (first, inbox, offers)
         };
         let new = on_offer(old);
@@ -142,7 +142,7 @@ impl ProcessGraph {
             };
             let is_new = |offer: &Offer| offer.position.is_some_and(|position| first + position >= old);
             let Consumptions { sets, panicking } =
-                self.consumptions(local, inbox, &open, transition, offers, tools);
+                self.consumptions(local, inbox, &open, transition, offers, ask);
             if panicking.iter().any(|alone| alone.len() != 1) {
                 return Err(CannotTell);
             }
@@ -157,7 +157,7 @@ impl ProcessGraph {
                 if before.is_some() && !consumed.iter().any(is_new) {
                     continue;
                 }
-                let Some(outcomes) = self.outcomes(local, transition, &consumed, tools) else { continue };
+                let Some(outcomes) = self.outcomes(local, transition, &consumed, ask) else { continue };
                 found.push(Possibility { transition, consumed: bare(consumed), outcomes });
             }
         }

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use super::alike::difference;
-use super::context::Tools;
+use super::context::AskContext;
 use super::graph::ProcessGraph;
 use super::mail::{Entry, Mail, NOTHING, SendsId};
 use super::seen::Edge;
@@ -17,14 +17,14 @@ impl ProcessGraph {
     pub(in crate::kernel) fn steps(
         &mut self,
         configuration: ConfigurationId,
-        tools: &mut Tools<'_, '_>,
+        ask: &mut AskContext<'_, '_>,
     ) -> Vec<ConfigurationStep> {
         let (local, past, inbox) = *self.configurations.value(configuration);
         let mut steps = Vec::new();
-        if !past.crashed && tools.model.monitor(self.id).is_none() {
+        if !past.crashed && ask.model.monitor(self.id).is_none() {
             let inbox = Arc::clone(self.inboxes.value(inbox));
-            self.transitions(local, past, &inbox, tools, &mut steps);
-            self.happenings(local, past, &inbox, tools, &mut steps);
+            self.transitions(local, past, &inbox, ask, &mut steps);
+            self.happenings(local, past, &inbox, ask, &mut steps);
         }
         self.count(local, configuration, &steps);
         steps
@@ -60,21 +60,21 @@ impl ProcessGraph {
         from: LocalId,
         past: FaultsSoFar,
         inbox: &Inbox<Entry>,
-        tools: &mut Tools<'_, '_>,
+        ask: &mut AskContext<'_, '_>,
         steps: &mut Vec<ConfigurationStep>,
     ) {
-        let world = tools.model.world();
-        let offers = self.offers(inbox, world.channel, tools);
-        for transition in 0..tools.model.process(self.id).transitions().len() {
+        let world = ask.model.world();
+        let offers = self.offers(inbox, world.channel, ask);
+        for transition in 0..ask.model.process(self.id).transitions().len() {
             let Consumptions { sets, panicking } =
-                self.consumptions(from, inbox, world, transition, &offers, tools);
+                self.consumptions(from, inbox, world, transition, &offers, ask);
             if !panicking.is_empty() {
                 steps.extend(panicking.into_iter().map(|consumed| panicking_step(transition, consumed)));
                 continue;
             }
             for consumed in sets {
-                self.certify(from, transition, &consumed, tools);
-                let Some(outcomes) = self.outcomes(from, transition, &consumed, tools) else { continue };
+                self.certify(from, transition, &consumed, ask);
+                let Some(outcomes) = self.outcomes(from, transition, &consumed, ask) else { continue };
                 for outcome in outcomes.iter() {
                     let step = ConfigurationStep {
                         kind: StepKind::Transition,
@@ -90,7 +90,7 @@ impl ProcessGraph {
                         }
                         LocalStep::Done { local, sends, choices } => {
                             let step = ConfigurationStep { choices: choices.clone(), ..step };
-                            self.endings(from, *local, past, inbox, *sends, &step, tools, steps);
+                            self.endings(from, *local, past, inbox, *sends, &step, ask, steps);
                         }
                     }
                 }
@@ -104,16 +104,16 @@ impl ProcessGraph {
         local: LocalId,
         transition: usize,
         consumed: &[Offer],
-        tools: &Tools<'_, '_>,
+        ask: &AskContext<'_, '_>,
     ) {
         let occasion = (local, transition, consumed.iter().map(|offer| offer.message).collect());
         if !self.certifies_symmetry || self.asymmetric.is_some() || !self.certified.insert(occasion) {
             return;
         }
         let messages: Vec<&Envelope> =
-            consumed.iter().map(|offer| tools.mail.envelope(offer.message)).collect();
+            consumed.iter().map(|offer| ask.mail.envelope(offer.message)).collect();
         let state = self.locals.value(local);
-        self.asymmetric = difference(tools.model, self.id, transition, state, &messages);
+        self.asymmetric = difference(ask.model, self.id, transition, state, &messages);
     }
 
     /// The ways in which a transition can end: as it should, or in a crash.
@@ -126,22 +126,22 @@ impl ProcessGraph {
         inbox: &Inbox<Entry>,
         sends: SendsId,
         step: &ConfigurationStep,
-        tools: &mut Tools<'_, '_>,
+        ask: &mut AskContext<'_, '_>,
         steps: &mut Vec<ConfigurationStep>,
     ) {
         if !self.is_within(local) {
             return;
         }
         let mut endings = vec![(StepKind::Transition, past, sends)];
-        if tools.model.fault_limits_of(self.id).crashes {
+        if ask.model.fault_limits_of(self.id).crashes {
             let crashed = FaultsSoFar { crashed: true, ..past };
-            let kept = tools.mail.kept_in_a_crash(sends, crash_sends(tools.model), tools.model);
+            let kept = ask.mail.kept_in_a_crash(sends, crash_sends(ask.model), ask.model);
             endings.extend(kept.into_iter().map(|sends| (StepKind::Crash, crashed, sends)));
         }
         for (kind, past, sent) in endings {
             let mut inbox = inbox.clone();
             let positions: Vec<usize> = step.consumed.iter().filter_map(|offer| offer.position).collect();
-            let skipped = inbox.consume(tools.model.world().channel, &positions);
+            let skipped = inbox.consume(ask.model.world().channel, &positions);
             if skipped > 0 {
                 *self.kinds.entry(StepKind::Loss).or_insert(0) += 1;
             }
@@ -153,9 +153,9 @@ impl ProcessGraph {
             {
                 continue;
             }
-            let (own, outside) = tools.mail.split_own(sent, self.id);
-            if self.put(&mut inbox, own, tools.model, tools.mail) {
-                let next = self.configuration(local, past, inbox, tools.model.world().channel);
+            let (own, outside) = ask.mail.split_own(sent, self.id);
+            if self.put(&mut inbox, own, ask.model, ask.mail) {
+                let next = self.configuration(local, past, inbox, ask.model.world().channel);
                 let (consumed, choices) = (step.consumed.clone(), step.choices.clone());
                 let leads = Some((next, outside));
                 let transition = step.transition;
@@ -169,19 +169,19 @@ impl ProcessGraph {
         &self,
         inbox: &Inbox<Entry>,
         channel: Channel,
-        tools: &mut Tools<'_, '_>,
+        ask: &mut AskContext<'_, '_>,
     ) -> Vec<Offer> {
         let waiting = inbox.offers(channel).into_iter().map(|position| {
             let message = inbox.waiting[position].message;
             Offer { message, position: Some(position), nth: nth(&inbox.waiting, position) }
         });
-        let forged = tools.model.forgeable(self.id).iter().map(|envelope| Offer {
-            message: tools.mail.number(self.id, envelope.clone()),
+        let forged = ask.model.forgeable(self.id).iter().map(|envelope| Offer {
+            message: ask.mail.number(self.id, envelope.clone()),
             position: None,
             nth: 0,
         });
         let mut offers: Vec<Offer> = waiting.chain(forged).collect();
-        let mail = &*tools.mail;
+        let mail = &*ask.mail;
         offers.sort_by(|a, b| mail.content_order(a.message, b.message).then(a.nth.cmp(&b.nth)));
         offers
     }
@@ -194,14 +194,14 @@ impl ProcessGraph {
         world: &World,
         transition: usize,
         offers: &[Offer],
-        tools: &mut Tools<'_, '_>,
+        ask: &mut AskContext<'_, '_>,
     ) -> Consumptions<Offer> {
         let of = Asked { process: self.id, transition, state: self.locals.value(local) };
-        let mail = &*tools.mail;
+        let mail = &*ask.mail;
         consumptions(
             of,
             offers,
-            tools.handlers,
+            ask.handlers,
             |offer: Offer| mail.envelope(offer.message),
             |consumed| {
                 let positions: Vec<usize> = consumed.iter().filter_map(|offer| offer.position).collect();
@@ -216,7 +216,7 @@ impl ProcessGraph {
         local: LocalId,
         transition: usize,
         consumed: &[Offer],
-        tools: &mut Tools<'_, '_>,
+        ask: &mut AskContext<'_, '_>,
     ) -> Option<Arc<[LocalStep]>> {
         let occasion = (local, transition, consumed.iter().map(|offer| offer.message).collect());
         if let Some(known) = self.outcomes.get(&occasion) {
@@ -224,14 +224,14 @@ impl ProcessGraph {
         }
         let state = self.locals.value(local).clone();
         let envelopes: Vec<Envelope> =
-            consumed.iter().map(|offer| tools.mail.envelope(offer.message).clone()).collect();
+            consumed.iter().map(|offer| ask.mail.envelope(offer.message).clone()).collect();
         let envelopes: Vec<&Envelope> = envelopes.iter().collect();
         let of = Asked { process: self.id, transition, state: &state };
-        let outcomes = tools.handlers.ask(of, &envelopes);
+        let outcomes = ask.handlers.ask(of, &envelopes);
         let steps: Option<Arc<[LocalStep]>> = outcomes.map(|outcomes| {
             outcomes
                 .into_iter()
-                .map(|outcome| self.local_step(outcome, tools.model, tools.mail))
+                .map(|outcome| self.local_step(outcome, ask.model, ask.mail))
                 .collect::<Vec<_>>()
                 .into()
         });

@@ -1,6 +1,6 @@
 //! What the world can do to a configuration: deliveries, losses, duplications, restarts.
 
-use super::context::Tools;
+use super::context::AskContext;
 use super::graph::ProcessGraph;
 use super::mail::{Entry, NOTHING};
 use super::values::{ConfigurationStep, LocalId, Offer, nth};
@@ -13,10 +13,10 @@ impl ProcessGraph {
         local: LocalId,
         past: FaultsSoFar,
         inbox: &Inbox<Entry>,
-        tools: &mut Tools<'_, '_>,
+        ask: &mut AskContext<'_, '_>,
         steps: &mut Vec<ConfigurationStep>,
     ) {
-        let (model, world) = (tools.model, tools.model.world());
+        let (model, world) = (ask.model, ask.model.world());
         let step = |kind, consumed, leads| ConfigurationStep {
             kind,
             transition: 0,
@@ -49,7 +49,7 @@ impl ProcessGraph {
             }
         }
         if past.restarts < model.fault_limits_of(self.id).restarts {
-            match self.restarted(local, tools) {
+            match self.restarted(local, ask) {
                 None => steps.push(step(StepKind::Restart, Vec::new(), None)),
                 Some(after) if after == local || !self.is_within(after) => {}
                 Some(after) => {
@@ -64,12 +64,12 @@ impl ProcessGraph {
     pub(in crate::kernel) fn restarted(
         &mut self,
         local: LocalId,
-        tools: &mut Tools<'_, '_>,
+        ask: &mut AskContext<'_, '_>,
     ) -> Option<LocalId> {
         if let Some(known) = self.after_restart.get(&local) {
             return *known;
         }
-        let after = tools.handlers.restarted(self.id, self.locals.value(local));
+        let after = ask.handlers.restarted(self.id, self.locals.value(local));
         let after = after.ok().map(|state| self.locals.number(state));
         self.after_restart.insert(local, after);
         after

@@ -12,7 +12,7 @@ use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::sync::Arc;
 
 use crate::base::{Numbering, ProcessId, Value};
-use crate::kernel::process::{ConfigurationId, Live, NOTHING, ProcessGraph, SendsId, Start, Tools};
+use crate::kernel::process::{AskContext, ConfigurationId, Live, NOTHING, ProcessGraph, SendsId, Start};
 use crate::world::Channel;
 
 /// A configuration's steps: where they lead and what they send; nowhere if they panic.
@@ -48,12 +48,12 @@ impl ProcessStates {
         &mut self,
         live: Option<Arc<Live>>,
         believing: bool,
-        tools: &mut Tools<'_, '_>,
+        ask: &mut AskContext<'_, '_>,
     ) {
-        self.graph.begin(live, tools.model.world().channel);
+        self.graph.begin(live, ask.model.world().channel);
         self.beliefs = believing.then(Beliefs::default);
         if let Some(beliefs) = &mut self.beliefs {
-            beliefs.close(BTreeSet::from([0]), &mut self.graph, tools);
+            beliefs.close(BTreeSet::from([0]), &mut self.graph, ask);
         }
     }
 
@@ -90,10 +90,10 @@ impl ProcessStates {
     }
 
     /// The steps of a state.
-    pub(in crate::kernel) fn steps(&mut self, state: u32, tools: &mut Tools<'_, '_>) -> Leads {
+    pub(in crate::kernel) fn steps(&mut self, state: u32, ask: &mut AskContext<'_, '_>) -> Leads {
         match &mut self.beliefs {
-            None => self.graph.steps(state, tools).into_iter().map(|step| step.leads).collect(),
-            Some(beliefs) => beliefs.steps(state, &mut self.graph, tools),
+            None => self.graph.steps(state, ask).into_iter().map(|step| step.leads).collect(),
+            Some(beliefs) => beliefs.steps(state, &mut self.graph, ask),
         }
     }
 
@@ -102,26 +102,26 @@ impl ProcessStates {
         &mut self,
         state: u32,
         sends: SendsId,
-        tools: &mut Tools<'_, '_>,
+        ask: &mut AskContext<'_, '_>,
     ) -> Option<u32> {
         let Some(beliefs) = &mut self.beliefs else {
-            return self.graph.arrive(state, sends, tools.model, tools.mail);
+            return self.graph.arrive(state, sends, ask.model, ask.mail);
         };
         let members = Arc::clone(beliefs.sets.value(state));
         let mut after = BTreeSet::new();
         for &member in members.iter() {
-            after.insert(self.graph.arrive(member, sends, tools.model, tools.mail)?);
+            after.insert(self.graph.arrive(member, sends, ask.model, ask.mail)?);
         }
-        Some(beliefs.close(after, &mut self.graph, tools))
+        Some(beliefs.close(after, &mut self.graph, ask))
     }
 
     /// What is left of a belief if nothing more is sent: the members without steps; `None` if there are none.
-    pub(in crate::kernel) fn quiescent(&mut self, state: u32, tools: &mut Tools<'_, '_>) -> Option<u32> {
+    pub(in crate::kernel) fn quiescent(&mut self, state: u32, ask: &mut AskContext<'_, '_>) -> Option<u32> {
         let Some(beliefs) = &mut self.beliefs else {
-            return self.graph.steps(state, tools).is_empty().then_some(state);
+            return self.graph.steps(state, ask).is_empty().then_some(state);
         };
         let members = Arc::clone(beliefs.sets.value(state));
-        let still = |member: &&ConfigurationId| beliefs.leads(**member, &mut self.graph, tools).is_empty();
+        let still = |member: &&ConfigurationId| beliefs.leads(**member, &mut self.graph, ask).is_empty();
         let still: Vec<ConfigurationId> = members.iter().filter(still).copied().collect();
         (!still.is_empty()).then(|| beliefs.sets.number(still.into()))
     }
@@ -135,9 +135,9 @@ impl ProcessStates {
     pub(in crate::kernel) fn still_members(
         &mut self,
         state: u32,
-        tools: &mut Tools<'_, '_>,
+        ask: &mut AskContext<'_, '_>,
     ) -> Vec<ConfigurationId> {
-        self.quiescent(state, tools).map_or_else(Vec::new, |still| self.members(still))
+        self.quiescent(state, ask).map_or_else(Vec::new, |still| self.members(still))
     }
 }
 
@@ -147,10 +147,10 @@ impl Beliefs {
         &mut self,
         configuration: ConfigurationId,
         graph: &mut ProcessGraph,
-        tools: &mut Tools<'_, '_>,
+        ask: &mut AskContext<'_, '_>,
     ) -> Arc<Leads> {
         let known = self.steps.entry(configuration).or_insert_with(|| {
-            Arc::new(graph.steps(configuration, tools).into_iter().map(|step| step.leads).collect())
+            Arc::new(graph.steps(configuration, ask).into_iter().map(|step| step.leads).collect())
         });
         Arc::clone(known)
     }
@@ -160,11 +160,11 @@ impl Beliefs {
         &mut self,
         mut members: BTreeSet<ConfigurationId>,
         graph: &mut ProcessGraph,
-        tools: &mut Tools<'_, '_>,
+        ask: &mut AskContext<'_, '_>,
     ) -> u32 {
         let mut waiting: Vec<ConfigurationId> = members.iter().copied().collect();
         while let Some(member) = waiting.pop().filter(|_| !self.blown) {
-            let leads = self.leads(member, graph, tools);
+            let leads = self.leads(member, graph, ask);
             let silent = leads.iter().flatten().filter(|(_, sends)| *sends == NOTHING);
             waiting.extend(silent.map(|(next, _)| *next).filter(|next| members.insert(*next)));
             self.blown |= members.len() > MEMBERS_MAX || self.sets.len() > BELIEFS_MAX;
@@ -173,12 +173,12 @@ impl Beliefs {
     }
 
     /// One step for each thing that a member can send.
-    fn steps(&mut self, state: u32, graph: &mut ProcessGraph, tools: &mut Tools<'_, '_>) -> Leads {
+    fn steps(&mut self, state: u32, graph: &mut ProcessGraph, ask: &mut AskContext<'_, '_>) -> Leads {
         let members = Arc::clone(self.sets.value(state));
         let mut after: BTreeMap<SendsId, BTreeSet<ConfigurationId>> = BTreeMap::new();
         let mut panics = false;
         for &member in members.iter() {
-            for lead in self.leads(member, graph, tools).iter() {
+            for lead in self.leads(member, graph, ask).iter() {
                 match lead {
                     Some((next, sends)) if *sends != NOTHING => {
                         after.entry(*sends).or_default().insert(*next);
@@ -190,7 +190,7 @@ impl Beliefs {
         }
         let mut leads: Leads = Vec::new();
         for (sends, next) in after {
-            leads.push(Some((self.close(next, graph, tools), sends)));
+            leads.push(Some((self.close(next, graph, ask), sends)));
         }
         leads.extend(panics.then_some(None));
         leads

@@ -7,14 +7,14 @@
 
 use std::collections::BTreeSet;
 
-use crate::kernel::process::{Live, ProcessGraph, Tools};
+use crate::kernel::process::{AskContext, Live, ProcessGraph};
 
 /// For each local state of a process, the messages that can still make a difference.
-pub(in crate::kernel) fn live(graph: &mut ProcessGraph, tools: &mut Tools<'_, '_>) -> Live {
+pub(in crate::kernel) fn live(graph: &mut ProcessGraph, ask: &mut AskContext<'_, '_>) -> Live {
     let locals = graph.seen.locals();
     let effective = locals
         .into_iter()
-        .map(|local| (local, graph.effective(local, tools).into_iter().collect::<BTreeSet<_>>()));
+        .map(|local| (local, graph.effective(local, ask).into_iter().collect::<BTreeSet<_>>()));
     let effective = effective.collect();
     graph.seen.live(effective)
 }

@@ -17,7 +17,7 @@ use super::beliefs::ProcessStates;
 use super::cycles::cyclic;
 use crate::base::{ProcessId, ProcessSet};
 use crate::kernel::options::Mutant;
-use crate::kernel::process::{ConfigurationId, Edge, LocalId, Mail, MessageId, Tools, emits};
+use crate::kernel::process::{AskContext, ConfigurationId, Edge, LocalId, Mail, MessageId, emits};
 use crate::kernel::state::State;
 use crate::model::Model;
 use crate::reduce::{Seeds, Split};
@@ -110,11 +110,11 @@ impl Stubborn {
         &mut self,
         vector: &[u32],
         states_of: &mut [ProcessStates],
-        tools: &mut Tools<'_, '_>,
+        ask: &mut AskContext<'_, '_>,
     ) -> ProcessSet {
-        let processes = tools.model.processes().len();
+        let processes = ask.model.processes().len();
         let traits: Vec<Arc<Traits>> =
-            (0..processes).map(|at| self.traits(at, vector[at], states_of, tools)).collect();
+            (0..processes).map(|at| self.traits(at, vector[at], states_of, ask)).collect();
         let all: usize = traits.iter().map(|traits| traits.steps).sum();
         let everyone = ProcessSet::ALL;
         let mut best = (everyone, all);
@@ -125,7 +125,7 @@ impl Stubborn {
             Seeds::Last => seeds = seeds.pop().into_iter().collect(),
         }
         for seed in seeds {
-            let members = self.grow(seed, vector, &traits, states_of, tools);
+            let members = self.grow(seed, vector, &traits, states_of, ask);
             let inside = || (0..processes).filter(|at| members.contains(ProcessId::new(*at)));
             let steps = inside().map(|at| traits[at].steps).sum();
             let allowed =
@@ -144,7 +144,7 @@ impl Stubborn {
         vector: &[u32],
         traits: &[Arc<Traits>],
         states_of: &mut [ProcessStates],
-        tools: &mut Tools<'_, '_>,
+        ask: &mut AskContext<'_, '_>,
     ) -> ProcessSet {
         let mut members = ProcessSet::one(ProcessId::new(seed));
         let outside = |members: ProcessSet| {
@@ -163,7 +163,7 @@ impl Stubborn {
             for at in (0..traits.len()).filter(|at| members.contains(ProcessId::new(*at))) {
                 let coming: BTreeSet<MessageId> =
                     outside(members).iter().flat_map(|other| &traits[*other].future[at]).copied().collect();
-                let missing = self.missing(at, vector[at], coming.into_iter().collect(), states_of, tools);
+                let missing = self.missing(at, vector[at], coming.into_iter().collect(), states_of, ask);
                 let senders = |message: &MessageId| -> ProcessSet {
                     let sends = |other: &usize| traits[*other].future[at].contains(message);
                     let senders = outside(members).into_iter().filter(sends);
@@ -209,7 +209,7 @@ impl Stubborn {
         state: u32,
         coming: Vec<MessageId>,
         states_of: &mut [ProcessStates],
-        tools: &mut Tools<'_, '_>,
+        ask: &mut AskContext<'_, '_>,
     ) -> Missing {
         if coming.is_empty() {
             return Arc::from([]);
@@ -221,7 +221,7 @@ impl Stubborn {
         let states = &mut states_of[at];
         let mut missing: BTreeSet<(usize, Vec<MessageId>)> = BTreeSet::new();
         for member in states.members(state) {
-            missing.extend(states.graph.missing(member, &key.2, tools));
+            missing.extend(states.graph.missing(member, &key.2, ask));
         }
         let missing: Missing = missing.into_iter().collect();
         self.missing.insert(key, Arc::clone(&missing));
@@ -233,12 +233,12 @@ impl Stubborn {
         at: usize,
         state: u32,
         states_of: &mut [ProcessStates],
-        tools: &mut Tools<'_, '_>,
+        ask: &mut AskContext<'_, '_>,
     ) -> Arc<Traits> {
         if let Some(known) = self.traits.get(&(at, state)) {
             return Arc::clone(known);
         }
-        let traits = Arc::new(self.work_out(at, state, states_of, tools));
+        let traits = Arc::new(self.work_out(at, state, states_of, ask));
         self.traits.insert((at, state), Arc::clone(&traits));
         traits
     }
@@ -248,10 +248,10 @@ impl Stubborn {
         at: usize,
         state: u32,
         states_of: &mut [ProcessStates],
-        tools: &mut Tools<'_, '_>,
+        ask: &mut AskContext<'_, '_>,
     ) -> Traits {
-        let (process, model) = (ProcessId::new(at), tools.model);
-        let steps = states_of[at].steps(state, tools).len();
+        let (process, model) = (ProcessId::new(at), ask.model);
+        let steps = states_of[at].steps(state, ask).len();
         let members = states_of[at].members(state);
         let mut traits = Traits {
             steps,
@@ -262,14 +262,14 @@ impl Stubborn {
             may_emit: false,
         };
         for &member in &members {
-            self.look_at_steps(process, member, &mut states_of[at], tools, &mut traits);
+            self.look_at_steps(process, member, &mut states_of[at], ask, &mut traits);
         }
         let mut future: BTreeSet<MessageId> = BTreeSet::new();
         for member in members {
             let local = states_of[at].graph.local(member);
             future.extend(self.futures[at].get(&local).into_iter().flatten());
         }
-        let mail = &*tools.mail;
+        let mail = &*ask.mail;
         let to_monitor = |message: &MessageId| model.monitor(mail.receiver(*message)).is_some();
         traits.may_emit = future.iter().any(to_monitor);
         let coarse = if self.needs.split.by_state() { &future } else { &self.ever[at] };
@@ -305,22 +305,21 @@ impl Stubborn {
         process: ProcessId,
         member: ConfigurationId,
         states: &mut ProcessStates,
-        tools: &mut Tools<'_, '_>,
+        ask: &mut AskContext<'_, '_>,
         traits: &mut Traits,
     ) {
         let graph = &mut states.graph;
         let local = graph.local(member);
-        for step in graph.steps(member, tools) {
+        for step in graph.steps(member, ask) {
             let Some((next, _)) = step.leads else { continue };
             let to = graph.local(next);
             let consumed = step.consumed.iter().map(|offer| offer.message).collect();
-            traits.emits |= emits(step.sent, tools.mail, tools.model);
+            traits.emits |= emits(step.sent, ask.mail, ask.model);
             traits.sticky |=
                 self.sticky.contains(&(process, Edge { from: local, to, consumed, sent: step.sent }));
             traits.visible |= to != local && {
                 let (before, after) = (graph.local_value(local), graph.local_value(to));
-                tools
-                    .model
+                ask.model
                     .properties()
                     .iter()
                     .any(|property| property.observe(before) != property.observe(after))

@@ -16,7 +16,7 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use super::beliefs::ProcessStates;
 use crate::base::{ProcessId, Renaming, fold};
-use crate::kernel::process::{ConfigurationId, Edge, Mail, MessageId, SendsId, Tools};
+use crate::kernel::process::{AskContext, ConfigurationId, Edge, Mail, MessageId, SendsId};
 use crate::model::Model;
 
 const UNKNOWN: u32 = u32::MAX;
@@ -159,10 +159,10 @@ impl Symmetry {
         &mut self,
         vector: &[u32],
         states_of: &mut [ProcessStates],
-        tools: &mut Tools<'_, '_>,
+        ask: &mut AskContext<'_, '_>,
     ) {
         for (process, state) in vector.iter().enumerate() {
-            self.learn_state(process, *state, states_of, tools);
+            self.learn_state(process, *state, states_of, ask);
         }
     }
 
@@ -172,7 +172,7 @@ impl Symmetry {
         process: usize,
         state: u32,
         states_of: &mut [ProcessStates],
-        tools: &mut Tools<'_, '_>,
+        ask: &mut AskContext<'_, '_>,
     ) {
         let known = self.classes[process].get(state as usize).is_some_and(Option::is_some);
         if known {
@@ -183,7 +183,7 @@ impl Symmetry {
         while at < orbit.len() {
             let (process, state) = orbit[at];
             for swap in 0..self.swaps.len() {
-                let image = self.learn_image(swap, process, state, states_of, tools);
+                let image = self.learn_image(swap, process, state, states_of, ask);
                 let image = (self.swaps[swap].place(process), image);
                 places.entry(image).or_insert_with(|| {
                     orbit.push(image);
@@ -231,7 +231,7 @@ impl Symmetry {
         process: usize,
         state: u32,
         states_of: &mut [ProcessStates],
-        tools: &mut Tools<'_, '_>,
+        ask: &mut AskContext<'_, '_>,
     ) -> u32 {
         let swap = &mut self.swaps[swap];
         if let Some(known) = swap.image(process, state) {
@@ -243,7 +243,7 @@ impl Symmetry {
             *swap
                 .configurations
                 .entry((process, member))
-                .or_insert_with(|| renamed_configuration(process, member, to, &swap.ids, states_of, tools))
+                .or_insert_with(|| renamed_configuration(process, member, to, &swap.ids, states_of, ask))
         });
         let images: Vec<ConfigurationId> = images.collect();
         let image = states_of[to].state_of(images);
@@ -263,19 +263,19 @@ fn renamed_configuration(
     to: usize,
     ids: &Renaming,
     states_of: &mut [ProcessStates],
-    tools: &mut Tools<'_, '_>,
+    ask: &mut AskContext<'_, '_>,
 ) -> ConfigurationId {
-    let symmetry = tools.model.symmetry();
+    let symmetry = ask.model.symmetry();
     let (local, past, inbox) = states_of[from].graph.parts(configuration);
     let local = symmetry.rename_state(states_of[from].graph.local_value(local), ids);
     let mut inbox = (*inbox).clone();
     for entries in [&mut inbox.waiting, &mut inbox.travelling] {
         for entry in entries.iter_mut() {
-            let message = renamed_message(entry.message, ids, tools.mail, tools.model);
-            *entry = tools.mail.entry(message);
+            let message = renamed_message(entry.message, ids, ask.mail, ask.model);
+            *entry = ask.mail.entry(message);
         }
     }
-    states_of[to].graph.insert(local, past, inbox, tools.model.world().channel)
+    states_of[to].graph.insert(local, past, inbox, ask.model.world().channel)
 }
 
 fn renamed_message(message: MessageId, ids: &Renaming, mail: &mut Mail, model: &Model) -> MessageId {
@@ -291,9 +291,9 @@ fn renamed_sends(sends: SendsId, ids: &Renaming, mail: &mut Mail, model: &Model)
 }
 
 /// Notes, of every process, what was seen of those it can be exchanged with.
-pub(in crate::kernel) fn saturate(states_of: &mut [ProcessStates], tools: &mut Tools<'_, '_>) {
-    let generators = tools.model.symmetry().generators();
-    let processes = tools.model.processes().len();
+pub(in crate::kernel) fn saturate(states_of: &mut [ProcessStates], ask: &mut AskContext<'_, '_>) {
+    let generators = ask.model.symmetry().generators();
+    let processes = ask.model.processes().len();
     let mut done = vec![(0, 0); processes];
     let seen = |states_of: &[ProcessStates]| -> Vec<(usize, usize)> {
         let of =
@@ -309,22 +309,19 @@ pub(in crate::kernel) fn saturate(states_of: &mut [ProcessStates], tools: &mut T
                 let to = ids.of(ProcessId::new(process)).index();
                 for edge in &edges {
                     let local = |local| {
-                        tools.model.symmetry().rename_state(states_of[process].graph.local_value(local), ids)
+                        ask.model.symmetry().rename_state(states_of[process].graph.local_value(local), ids)
                     };
                     let (from, after) = (local(edge.from), local(edge.to));
                     let consumed = edge.consumed.iter();
-                    let consumed = consumed
-                        .map(|message| renamed_message(*message, ids, tools.mail, tools.model))
-                        .collect();
-                    let sent = renamed_sends(edge.sent, ids, tools.mail, tools.model);
+                    let consumed =
+                        consumed.map(|message| renamed_message(*message, ids, ask.mail, ask.model)).collect();
+                    let sent = renamed_sends(edge.sent, ids, ask.mail, ask.model);
                     let graph = &mut states_of[to].graph;
                     let (from, after) = (graph.number_local(from), graph.number_local(after));
                     graph.seen.note(Edge { from, to: after, consumed, sent });
                 }
-                let heard: Vec<MessageId> = heard
-                    .iter()
-                    .map(|message| renamed_message(*message, ids, tools.mail, tools.model))
-                    .collect();
+                let heard: Vec<MessageId> =
+                    heard.iter().map(|message| renamed_message(*message, ids, ask.mail, ask.model)).collect();
                 states_of[to].graph.seen.hear(&heard);
             }
         }
