@@ -10,7 +10,7 @@ use std::collections::HashMap;
 
 use super::groups::Views;
 use super::prepare::Kernel;
-use super::process::{AskContext, ConfigurationId, ConfigurationStep, NOTHING, SendsId};
+use super::process::{AskContext, ConfigurationId, ConfigurationStep, NOTHING, SendListId};
 use super::reductions::ProcessStates;
 use super::state::State;
 use crate::base::ProcessId;
@@ -20,7 +20,7 @@ use crate::world::StepKind;
 /// What happens between two vectors.
 enum Move {
     /// A process steps to another of its states, and sends.
-    Step { process: usize, next: u32, sends: SendsId },
+    Step { process: usize, next: u32, sends: SendListId },
     /// These processes never step again.
     Still(Vec<usize>),
 }
@@ -41,8 +41,8 @@ struct Layers(Vec<HashMap<ConfigurationId, Came>>);
 
 /// Something that a process receives, sends or decides.
 enum Turn {
-    Received(SendsId),
-    Sent { next: u32, sends: SendsId },
+    Received(SendListId),
+    Sent { next: u32, sends: SendListId },
     Stilled,
 }
 

@@ -9,7 +9,7 @@ use std::sync::Arc;
 
 use super::groups::{Split, Tree, Views};
 use super::options::{Mutant, Options, Sleep};
-use super::process::{AskContext, Live, Mail, Start};
+use super::process::{AskContext, Live, Messages, Start};
 use super::reductions::{Needs, ProcessStates, Rules, Stubborn, Symmetry, all_stable, live, saturate};
 use super::state::State;
 use crate::base::ProcessId;
@@ -19,7 +19,7 @@ use crate::reduce::{Reduction, Reductions};
 /// What is known of a model: everything a search needs, once it has been asked for.
 pub(crate) struct Kernel<'m> {
     pub(super) model: &'m Model,
-    pub(super) mail: Mail,
+    pub(super) mail: Messages,
     pub(super) states_of: Vec<ProcessStates>,
     pub(super) handlers: Handlers<'m>,
     pub(super) tree: Tree,
@@ -38,7 +38,7 @@ pub(crate) struct Kernel<'m> {
 impl<'m> Kernel<'m> {
     /// Nothing is known yet. Processes may sleep only in a breadth-first search, and only where steps commute.
     pub(crate) fn new(model: &'m Model, options: &Options, sleep: Sleep) -> Self {
-        let mut mail = Mail::new(model.world().channel);
+        let mut mail = Messages::new(model.world().channel);
         let states_of: Vec<ProcessStates> = (0..model.processes().len() + model.monitors().len())
             .map(ProcessId::new)
             .map(|id| ProcessStates::new(id, Start::of(id, model, &mut mail), model.world().channel))

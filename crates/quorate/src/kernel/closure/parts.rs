@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, HashSet};
 
 use crate::base::ProcessId;
-use crate::kernel::process::{MessageId, SendsId};
+use crate::kernel::process::{MessageId, SendListId};
 use crate::model::Model;
 
 /// How closely what a process has consumed is followed.
@@ -62,7 +62,7 @@ pub(in crate::kernel) struct Edge {
     /// Nowhere if it panics.
     pub(in crate::kernel) to: Option<u32>,
     pub(in crate::kernel) consumed: Vec<MessageId>,
-    pub(in crate::kernel) sent: SendsId,
+    pub(in crate::kernel) sent: SendListId,
     /// Does it happen by itself, without a message?
     pub(in crate::kernel) by_itself: bool,
     /// Which transition; none if it is a restart.

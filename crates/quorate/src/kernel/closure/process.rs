@@ -10,7 +10,7 @@ use super::supply::{Supplies, Supply};
 use crate::base::{Numbering, ProcessId, Value};
 use crate::kernel::options::Tuning;
 use crate::kernel::process::{
-    AskContext, INITIAL, LocalId, LocalStep, Mail, MessageId, NOTHING, Possibility, ProcessGraph, Start,
+    AskContext, INITIAL, LocalId, LocalStep, MessageId, Messages, NOTHING, Possibility, ProcessGraph, Start,
     StepSeen,
 };
 use crate::model::{Envelope, Handlers, Model, Sending, Trigger};
@@ -48,7 +48,7 @@ struct Progress {
 /// The closure of one process.
 pub(in crate::kernel) struct ProcessClosure<'m> {
     pub(super) graph: ProcessGraph,
-    pub(super) mail: Mail,
+    pub(super) mail: Messages,
     pub(super) handlers: Handlers<'m>,
     pub(super) level: Level,
     nodes: Numbering<Node>,
@@ -72,7 +72,7 @@ pub(super) struct Bounds<'b> {
 
 impl<'m> ProcessClosure<'m> {
     pub(super) fn new(id: ProcessId, model: &'m Model) -> Self {
-        let mut mail = Mail::new(model.world().channel);
+        let mut mail = Messages::new(model.world().channel);
         let graph = ProcessGraph::new(id, Start::of(id, model, &mut mail), model.world().channel);
         let mut closure = ProcessClosure {
             graph,

@@ -8,7 +8,7 @@
 use super::split::Split;
 use super::views::{ViewId, Views};
 use crate::base::{Pairs, ProcessId, ProcessSet};
-use crate::kernel::process::{AskContext, NOTHING, SendsId};
+use crate::kernel::process::{AskContext, NOTHING, SendListId};
 use crate::kernel::reductions::{ProcessStates, Rules};
 use crate::kernel::state::{RuleId, Side};
 
@@ -16,7 +16,7 @@ use crate::kernel::state::{RuleId, Side};
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct Step {
     pub(crate) next: u32,
-    pub(crate) sends: SendsId,
+    pub(crate) sends: SendListId,
     pub(crate) process: ProcessId,
     pub(crate) rule: RuleId,
 }
@@ -28,7 +28,7 @@ pub(crate) struct Group {
     known: Vec<Known>,
     steps: Vec<Step>,
     /// Rows of (messages, the state after they have arrived).
-    arrivals: Vec<(SendsId, u32)>,
+    arrivals: Vec<(SendListId, u32)>,
     /// The states in which some step panics.
     panicking: Vec<u32>,
 }
@@ -107,7 +107,7 @@ impl Group {
 
     /// The state after messages have arrived, if it is known.
     #[inline]
-    pub(crate) fn arrival(&self, state: u32, sends: SendsId) -> Option<u32> {
+    pub(crate) fn arrival(&self, state: u32, sends: SendListId) -> Option<u32> {
         let (start, length) = self.known.get(state as usize)?.arrivals;
         let row = &self.arrivals[start as usize..(start + length) as usize];
         row.iter().find(|(arriving, _)| *arriving == sends).map(|(_, arrived)| *arrived)
@@ -178,7 +178,7 @@ impl Group {
     }
 
     /// Adds to the row of a state; a row without room moves to the end, where there is.
-    fn remember_arrival(&mut self, state: u32, sends: SendsId, arrived: u32) {
+    fn remember_arrival(&mut self, state: u32, sends: SendListId, arrived: u32) {
         let (start, length) = self.known_mut(state).arrivals;
         let row = start as usize..(start + length) as usize;
         let full = length == 0 || length.is_power_of_two();
@@ -216,7 +216,7 @@ impl Group {
     }
 
     /// The state after messages have arrived, all of them for this node, or [`BLOCKED`].
-    fn learn_arrival(&mut self, state: u32, sends: SendsId, context: &mut LearnContext<'_, '_>) -> u32 {
+    fn learn_arrival(&mut self, state: u32, sends: SendListId, context: &mut LearnContext<'_, '_>) -> u32 {
         if sends == NOTHING {
             return state;
         }
@@ -279,7 +279,7 @@ impl Group {
     fn bytes(&self) -> u64 {
         let own = self.known.capacity() * size_of::<Known>()
             + self.steps.capacity() * size_of::<Step>()
-            + self.arrivals.capacity() * size_of::<(SendsId, u32)>();
+            + self.arrivals.capacity() * size_of::<(SendListId, u32)>();
         let below = match &self.kind {
             Kind::Nobody | Kind::Process(_) => 0,
             Kind::Pair { children, states, .. } => states.bytes() + children.0.bytes() + children.1.bytes(),
@@ -334,7 +334,7 @@ impl Tree {
         &mut self,
         side: Side,
         at: u32,
-        sends: SendsId,
+        sends: SendListId,
         context: &mut LearnContext<'_, '_>,
     ) {
         self.side(side).learn_arrival(at, sends, context);

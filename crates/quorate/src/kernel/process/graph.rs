@@ -13,9 +13,9 @@
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
-use super::mail::{Entry, Mail, MessageId, SendsId};
+use super::mail::{InboxEntry, MessageId, Messages, SendListId};
 use super::seen::{Live, SeenSteps};
-use super::values::{ConfigurationId, INITIAL, LocalId, LocalStep, Occasion, Start};
+use super::values::{ConfigurationId, HandlerInput, INITIAL, LocalId, LocalStep, Start};
 use crate::base::{Numbering, ProcessId, Value};
 use crate::model::{Envelope, Model};
 use crate::world::{Channel, FaultsSoFar, Inbox, StepKind};
@@ -25,11 +25,11 @@ pub(in crate::kernel) struct ProcessGraph {
     pub(super) id: ProcessId,
     pub(super) start: Start,
     pub(super) locals: Numbering<Value>,
-    pub(super) inboxes: Numbering<Arc<Inbox<Entry>>>,
+    pub(super) inboxes: Numbering<Arc<Inbox<InboxEntry>>>,
     /// Messages in all inboxes together.
     pub(super) entries: usize,
     pub(super) configurations: Numbering<(LocalId, FaultsSoFar, u32)>,
-    pub(super) outcomes: HashMap<Occasion, Option<Arc<[LocalStep]>>>,
+    pub(super) outcomes: HashMap<HandlerInput, Option<Arc<[LocalStep]>>>,
     /// For each local state, the one after a restart; nothing if a restart panics.
     pub(super) after_restart: HashMap<LocalId, Option<LocalId>>,
     /// How many steps of each kind the configurations have whose steps were asked for.
@@ -41,7 +41,7 @@ pub(in crate::kernel) struct ProcessGraph {
     pub(super) live: Option<Arc<Live>>,
     /// Local steps are compared with those of exchanged processes, once each.
     pub(in crate::kernel) certifies_symmetry: bool,
-    pub(super) certified: HashSet<Occasion>,
+    pub(super) certified: HashSet<HandlerInput>,
     /// A step that is not the same for exchanged processes.
     pub(in crate::kernel) asymmetric: Option<String>,
     /// Steps that only consume are left out, and with them what only they would consume.
@@ -113,7 +113,7 @@ impl ProcessGraph {
     pub(in crate::kernel) fn parts(
         &self,
         configuration: ConfigurationId,
-    ) -> (LocalId, FaultsSoFar, Arc<Inbox<Entry>>) {
+    ) -> (LocalId, FaultsSoFar, Arc<Inbox<InboxEntry>>) {
         let (local, past, inbox) = *self.configurations.value(configuration);
         (local, past, Arc::clone(self.inboxes.value(inbox)))
     }
@@ -123,7 +123,7 @@ impl ProcessGraph {
         &mut self,
         local: Value,
         past: FaultsSoFar,
-        inbox: Inbox<Entry>,
+        inbox: Inbox<InboxEntry>,
         channel: Channel,
     ) -> ConfigurationId {
         let local = self.locals.number(local);
@@ -153,7 +153,7 @@ impl ProcessGraph {
         self.locals.bytes()
             + self.inboxes.bytes()
             + self.configurations.bytes()
-            + (self.entries * size_of::<Entry>() + self.outcomes.capacity() * 96) as u64
+            + (self.entries * size_of::<InboxEntry>() + self.outcomes.capacity() * 96) as u64
     }
 
     /// The configuration after these messages have arrived, all of them for this process; `None` if there is no
@@ -161,9 +161,9 @@ impl ProcessGraph {
     pub(in crate::kernel) fn arrive(
         &mut self,
         configuration: ConfigurationId,
-        sends: SendsId,
+        sends: SendListId,
         model: &Model,
-        mail: &Mail,
+        mail: &Messages,
     ) -> Option<ConfigurationId> {
         let (local, past, inbox) = *self.configurations.value(configuration);
         if let Some(monitor) = model.monitor(self.id) {
@@ -183,10 +183,10 @@ impl ProcessGraph {
     /// Puts messages into an inbox; what can be forged at any time is there anyway.
     pub(super) fn put(
         &mut self,
-        inbox: &mut Inbox<Entry>,
-        sends: SendsId,
+        inbox: &mut Inbox<InboxEntry>,
+        sends: SendListId,
         model: &Model,
-        mail: &Mail,
+        mail: &Messages,
     ) -> bool {
         let forgeable = model.forgeable(self.id);
         self.seen.hear(mail.messages_of(sends));
@@ -200,7 +200,7 @@ impl ProcessGraph {
     /// Do as many equal messages wait as may? Then one more is lost.
     pub(super) fn is_one_too_many(
         &mut self,
-        inbox: &Inbox<Entry>,
+        inbox: &Inbox<InboxEntry>,
         message: MessageId,
         model: &Model,
     ) -> bool {
@@ -219,7 +219,7 @@ impl ProcessGraph {
         &mut self,
         local: LocalId,
         past: FaultsSoFar,
-        mut inbox: Inbox<Entry>,
+        mut inbox: Inbox<InboxEntry>,
         channel: Channel,
     ) -> ConfigurationId {
         if let Some(live) = &self.live {

@@ -17,16 +17,16 @@ use crate::world::{Channel, CrashSends, InboxItem};
 pub(in crate::kernel) type MessageId = u32;
 
 /// Some messages: sorted, or by receiver and in the order in which they are sent where channels keep it.
-pub(in crate::kernel) type SendsId = u32;
+pub(in crate::kernel) type SendListId = u32;
 
 /// A message in an inbox.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
-pub(in crate::kernel) struct Entry {
+pub(in crate::kernel) struct InboxEntry {
     from: ProcessId,
     pub(in crate::kernel) message: MessageId,
 }
 
-impl InboxItem for Entry {
+impl InboxItem for InboxEntry {
     fn same(&self, other: &Self) -> bool {
         self.message == other.message
     }
@@ -37,21 +37,21 @@ impl InboxItem for Entry {
 }
 
 /// No messages.
-pub(in crate::kernel) const NOTHING: SendsId = 0;
+pub(in crate::kernel) const NOTHING: SendListId = 0;
 
 /// Every message, and whatever steps sent together.
-pub(in crate::kernel) struct Mail {
+pub(in crate::kernel) struct Messages {
     channel: Channel,
     messages: Numbering<(ProcessId, Envelope)>,
     bags: Numbering<Arc<[MessageId]>>,
-    splits: HashMap<(SendsId, ProcessSet), (SendsId, SendsId)>,
+    splits: HashMap<(SendListId, ProcessSet), (SendListId, SendListId)>,
 }
 
-impl Mail {
+impl Messages {
     pub(in crate::kernel) fn new(channel: Channel) -> Self {
         let mut bags = Numbering::default();
         assert_eq!(bags.number(Arc::from([])), NOTHING, "the empty bag comes first");
-        Mail { channel, messages: Numbering::default(), bags, splits: HashMap::new() }
+        Messages { channel, messages: Numbering::default(), bags, splits: HashMap::new() }
     }
 
     pub(in crate::kernel) fn envelope(&self, message: MessageId) -> &Envelope {
@@ -62,7 +62,7 @@ impl Mail {
         self.messages.value(message).0
     }
 
-    pub(in crate::kernel) fn messages_of(&self, sends: SendsId) -> &[MessageId] {
+    pub(in crate::kernel) fn messages_of(&self, sends: SendListId) -> &[MessageId] {
         self.bags.value(sends)
     }
 
@@ -78,8 +78,8 @@ impl Mail {
     }
 
     /// A message as an inbox keeps it.
-    pub(in crate::kernel) fn entry(&self, message: MessageId) -> Entry {
-        Entry { from: self.envelope(message).from, message }
+    pub(in crate::kernel) fn entry(&self, message: MessageId) -> InboxEntry {
+        InboxEntry { from: self.envelope(message).from, message }
     }
 
     /// What a process sends in a step: to other processes, and to monitors what they hear.
@@ -88,7 +88,7 @@ impl Mail {
         from: ProcessId,
         sends: &[Sending],
         heard: &[Sending],
-    ) -> SendsId {
+    ) -> SendListId {
         let all = sends.iter().chain(heard);
         let messages =
             all.map(|sending| self.number(sending.to, Envelope { from, body: sending.body.clone() }));
@@ -96,7 +96,7 @@ impl Mail {
         self.bag(messages)
     }
 
-    fn bag(&mut self, mut messages: Vec<MessageId>) -> SendsId {
+    fn bag(&mut self, mut messages: Vec<MessageId>) -> SendListId {
         if self.channel.keeps_order() {
             messages.sort_by_key(|message| self.receiver(*message));
         } else {
@@ -106,7 +106,7 @@ impl Mail {
     }
 
     /// Messages that are sent together.
-    pub(in crate::kernel) fn together(&mut self, messages: Vec<MessageId>) -> SendsId {
+    pub(in crate::kernel) fn together(&mut self, messages: Vec<MessageId>) -> SendListId {
         self.bag(messages)
     }
 
@@ -114,10 +114,10 @@ impl Mail {
     /// same: they are not told by messages.
     pub(in crate::kernel) fn kept_in_a_crash(
         &mut self,
-        sends: SendsId,
+        sends: SendListId,
         kept: CrashSends,
         model: &Model,
-    ) -> Vec<SendsId> {
+    ) -> Vec<SendListId> {
         if kept == CrashSends::All {
             return vec![sends];
         }
@@ -141,14 +141,18 @@ impl Mail {
     }
 
     /// Who receives a bag of messages.
-    pub(in crate::kernel) fn receivers(&self, sends: SendsId) -> ProcessSet {
+    pub(in crate::kernel) fn receivers(&self, sends: SendListId) -> ProcessSet {
         let receivers =
             self.messages_of(sends).iter().map(|message| ProcessSet::one(self.receiver(*message)));
         receivers.fold(ProcessSet::EMPTY, ProcessSet::union)
     }
 
     /// The messages for these processes, and the others.
-    pub(in crate::kernel) fn split(&mut self, sends: SendsId, members: ProcessSet) -> (SendsId, SendsId) {
+    pub(in crate::kernel) fn split(
+        &mut self,
+        sends: SendListId,
+        members: ProcessSet,
+    ) -> (SendListId, SendListId) {
         if sends == NOTHING {
             return (NOTHING, NOTHING);
         }
@@ -163,7 +167,11 @@ impl Mail {
         split
     }
 
-    pub(in crate::kernel) fn split_own(&mut self, sends: SendsId, own: ProcessId) -> (SendsId, SendsId) {
+    pub(in crate::kernel) fn split_own(
+        &mut self,
+        sends: SendListId,
+        own: ProcessId,
+    ) -> (SendListId, SendListId) {
         self.split(sends, ProcessSet::one(own))
     }
 

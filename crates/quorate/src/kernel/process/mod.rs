@@ -13,7 +13,7 @@ mod world_steps;
 
 pub(in crate::kernel) use context::AskContext;
 pub(in crate::kernel) use graph::ProcessGraph;
-pub(in crate::kernel) use mail::{Mail, MessageId, NOTHING, SendsId};
+pub(in crate::kernel) use mail::{MessageId, Messages, NOTHING, SendListId};
 pub(in crate::kernel) use queries::Possibility;
 pub(crate) use seen::StepSeen;
 pub(in crate::kernel) use seen::{Edge, Live, SeenSteps, emits};

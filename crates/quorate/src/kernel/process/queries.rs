@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use super::context::AskContext;
 use super::graph::ProcessGraph;
-use super::mail::{Entry, MessageId};
+use super::mail::{InboxEntry, MessageId};
 use super::values::{ConfigurationId, LocalId, LocalStep, Offer};
 use crate::model::{Consumptions, Transition, Trigger};
 use crate::world::{Channel, Inbox, InboxItem, World};
@@ -42,7 +42,7 @@ impl ProcessGraph {
         // What is on offer now, and what could be: of senders that keep an order, only what would come first.
         let (channel, inbox) = (ask.model.world().channel, Arc::clone(self.inboxes.value(inbox)));
         let offered = inbox.offers(channel).into_iter().map(|position| inbox.waiting[position]);
-        let mut waiting: Vec<Entry> = offered.collect();
+        let mut waiting: Vec<InboxEntry> = offered.collect();
         let own = waiting.len();
         for &message in besides {
             let entry = ask.mail.entry(message);

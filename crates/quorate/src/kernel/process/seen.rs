@@ -8,7 +8,7 @@
 
 use std::collections::{BTreeSet, HashMap};
 
-use super::mail::{Mail, MessageId, NOTHING, SendsId};
+use super::mail::{MessageId, Messages, NOTHING, SendListId};
 use super::values::{INITIAL, LocalId};
 use crate::base::Value;
 use crate::model::{Envelope, Model, Sending};
@@ -20,7 +20,7 @@ pub(in crate::kernel) struct Edge {
     pub(in crate::kernel) from: LocalId,
     pub(in crate::kernel) to: LocalId,
     pub(in crate::kernel) consumed: Vec<MessageId>,
-    pub(in crate::kernel) sent: SendsId,
+    pub(in crate::kernel) sent: SendListId,
 }
 
 /// What a search has seen of a process.
@@ -94,7 +94,7 @@ impl SeenSteps {
     }
 
     /// For each local state, the messages that may still be sent.
-    pub(in crate::kernel) fn futures(&self, mail: &Mail) -> HashMap<LocalId, BTreeSet<MessageId>> {
+    pub(in crate::kernel) fn futures(&self, mail: &Messages) -> HashMap<LocalId, BTreeSet<MessageId>> {
         let mut of: HashMap<LocalId, BTreeSet<MessageId>> = HashMap::new();
         for edge in &self.edges {
             of.entry(edge.from).or_default().extend(mail.messages_of(edge.sent));
@@ -131,7 +131,7 @@ pub(crate) struct StepSeen {
 }
 
 /// Does a step tell a monitor something?
-pub(in crate::kernel) fn emits(sent: SendsId, mail: &Mail, model: &Model) -> bool {
+pub(in crate::kernel) fn emits(sent: SendListId, mail: &Messages, model: &Model) -> bool {
     sent != NOTHING
         && mail.messages_of(sent).iter().any(|message| model.monitor(mail.receiver(*message)).is_some())
 }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use super::alike::difference;
 use super::context::AskContext;
 use super::graph::ProcessGraph;
-use super::mail::{Entry, Mail, NOTHING, SendsId};
+use super::mail::{InboxEntry, Messages, NOTHING, SendListId};
 use super::seen::Edge;
 use super::values::{ConfigurationId, ConfigurationStep, LocalId, LocalStep, Offer, nth};
 use crate::model::{Asked, Consumptions, Envelope, Model, Outcome, Panicked, consumptions};
@@ -24,7 +24,7 @@ impl ProcessGraph {
         if !past.crashed && ask.model.monitor(self.id).is_none() {
             let inbox = Arc::clone(self.inboxes.value(inbox));
             self.transitions(local, past, &inbox, ask, &mut steps);
-            self.happenings(local, past, &inbox, ask, &mut steps);
+            self.world_steps(local, past, &inbox, ask, &mut steps);
         }
         self.count(local, configuration, &steps);
         steps
@@ -59,7 +59,7 @@ impl ProcessGraph {
         &mut self,
         from: LocalId,
         past: FaultsSoFar,
-        inbox: &Inbox<Entry>,
+        inbox: &Inbox<InboxEntry>,
         ask: &mut AskContext<'_, '_>,
         steps: &mut Vec<ConfigurationStep>,
     ) {
@@ -106,8 +106,8 @@ impl ProcessGraph {
         consumed: &[Offer],
         ask: &AskContext<'_, '_>,
     ) {
-        let occasion = (local, transition, consumed.iter().map(|offer| offer.message).collect());
-        if !self.certifies_symmetry || self.asymmetric.is_some() || !self.certified.insert(occasion) {
+        let input = (local, transition, consumed.iter().map(|offer| offer.message).collect());
+        if !self.certifies_symmetry || self.asymmetric.is_some() || !self.certified.insert(input) {
             return;
         }
         let messages: Vec<&Envelope> =
@@ -123,8 +123,8 @@ impl ProcessGraph {
         from: LocalId,
         local: LocalId,
         past: FaultsSoFar,
-        inbox: &Inbox<Entry>,
-        sends: SendsId,
+        inbox: &Inbox<InboxEntry>,
+        sends: SendListId,
         step: &ConfigurationStep,
         ask: &mut AskContext<'_, '_>,
         steps: &mut Vec<ConfigurationStep>,
@@ -167,7 +167,7 @@ impl ProcessGraph {
     /// The messages on offer, in the order of contents.
     pub(super) fn offers(
         &self,
-        inbox: &Inbox<Entry>,
+        inbox: &Inbox<InboxEntry>,
         channel: Channel,
         ask: &mut AskContext<'_, '_>,
     ) -> Vec<Offer> {
@@ -190,7 +190,7 @@ impl ProcessGraph {
     pub(super) fn consumptions(
         &self,
         local: LocalId,
-        inbox: &Inbox<Entry>,
+        inbox: &Inbox<InboxEntry>,
         world: &World,
         transition: usize,
         offers: &[Offer],
@@ -218,8 +218,8 @@ impl ProcessGraph {
         consumed: &[Offer],
         ask: &mut AskContext<'_, '_>,
     ) -> Option<Arc<[LocalStep]>> {
-        let occasion = (local, transition, consumed.iter().map(|offer| offer.message).collect());
-        if let Some(known) = self.outcomes.get(&occasion) {
+        let input = (local, transition, consumed.iter().map(|offer| offer.message).collect());
+        if let Some(known) = self.outcomes.get(&input) {
             return known.clone();
         }
         let state = self.locals.value(local).clone();
@@ -235,7 +235,7 @@ impl ProcessGraph {
                 .collect::<Vec<_>>()
                 .into()
         });
-        self.outcomes.insert(occasion, steps.clone());
+        self.outcomes.insert(input, steps.clone());
         steps
     }
 
@@ -243,7 +243,7 @@ impl ProcessGraph {
         &mut self,
         outcome: Result<Outcome, Panicked>,
         model: &Model,
-        mail: &mut Mail,
+        mail: &mut Messages,
     ) -> LocalStep {
         let indices = |choices: &[crate::model::Choice]| choices.iter().map(|choice| choice.index).collect();
         match outcome {

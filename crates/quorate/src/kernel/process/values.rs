@@ -1,6 +1,6 @@
 //! What a process is made of, as numbers: local states, configurations, steps.
 
-use super::mail::{Entry, Mail, MessageId, NOTHING, SendsId};
+use super::mail::{InboxEntry, MessageId, Messages, NOTHING, SendListId};
 use crate::base::{ProcessId, Value};
 use crate::model::Model;
 use crate::world::{FaultsSoFar, Inbox, StepKind};
@@ -13,12 +13,12 @@ pub(in crate::kernel) const INITIAL: LocalId = 0;
 pub(in crate::kernel) type ConfigurationId = u32;
 
 /// A transition in a local state, with the messages that it consumes.
-pub(super) type Occasion = (LocalId, usize, Vec<MessageId>);
+pub(super) type HandlerInput = (LocalId, usize, Vec<MessageId>);
 
 /// One outcome of a local step.
 #[derive(Clone)]
 pub(in crate::kernel) enum LocalStep {
-    Done { local: LocalId, sends: SendsId, choices: Vec<usize> },
+    Done { local: LocalId, sends: SendListId, choices: Vec<usize> },
     Panicked { choices: Vec<usize> },
 }
 
@@ -47,12 +47,12 @@ pub(in crate::kernel) struct Offer {
 pub(in crate::kernel) struct Start {
     pub(in crate::kernel) local: Value,
     pub(in crate::kernel) past: FaultsSoFar,
-    pub(in crate::kernel) inbox: Inbox<Entry>,
+    pub(in crate::kernel) inbox: Inbox<InboxEntry>,
 }
 
 impl Start {
     /// Where a process or a monitor of a model starts.
-    pub(in crate::kernel) fn of(process: ProcessId, model: &Model, mail: &mut Mail) -> Self {
+    pub(in crate::kernel) fn of(process: ProcessId, model: &Model, mail: &mut Messages) -> Self {
         let monitor = process.index().checked_sub(model.processes().len());
         let (past, inbox) = (FaultsSoFar::default(), Inbox::default());
         match (model.start(), monitor) {
@@ -84,12 +84,12 @@ pub(in crate::kernel) struct ConfigurationStep {
     pub(in crate::kernel) consumed: Vec<Offer>,
     pub(in crate::kernel) choices: Vec<usize>,
     /// All that is sent.
-    pub(in crate::kernel) sent: SendsId,
+    pub(in crate::kernel) sent: SendListId,
     /// Where it leads, and what leaves the process; `None` if it panics.
-    pub(in crate::kernel) leads: Option<(ConfigurationId, SendsId)>,
+    pub(in crate::kernel) leads: Option<(ConfigurationId, SendListId)>,
 }
 
 /// How many equal messages are before one.
-pub(super) fn nth(letters: &[Entry], position: usize) -> usize {
+pub(super) fn nth(letters: &[InboxEntry], position: usize) -> usize {
     letters[..position].iter().filter(|earlier| **earlier == letters[position]).count()
 }

@@ -2,17 +2,17 @@
 
 use super::context::AskContext;
 use super::graph::ProcessGraph;
-use super::mail::{Entry, NOTHING};
+use super::mail::{InboxEntry, NOTHING};
 use super::values::{ConfigurationStep, LocalId, Offer, nth};
 use crate::world::{FaultsSoFar, Inbox, StepKind};
 
 impl ProcessGraph {
     /// What the world can do to a configuration.
-    pub(super) fn happenings(
+    pub(super) fn world_steps(
         &mut self,
         local: LocalId,
         past: FaultsSoFar,
-        inbox: &Inbox<Entry>,
+        inbox: &Inbox<InboxEntry>,
         ask: &mut AskContext<'_, '_>,
         steps: &mut Vec<ConfigurationStep>,
     ) {

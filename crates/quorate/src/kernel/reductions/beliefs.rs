@@ -12,11 +12,11 @@ use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::sync::Arc;
 
 use crate::base::{Numbering, ProcessId, Value};
-use crate::kernel::process::{AskContext, ConfigurationId, Live, NOTHING, ProcessGraph, SendsId, Start};
+use crate::kernel::process::{AskContext, ConfigurationId, Live, NOTHING, ProcessGraph, SendListId, Start};
 use crate::world::Channel;
 
 /// A configuration's steps: where they lead and what they send; nowhere if they panic.
-type Leads = Vec<Option<(ConfigurationId, SendsId)>>;
+type Leads = Vec<Option<(ConfigurationId, SendListId)>>;
 
 /// A belief with more members than this is a sign that the process is better searched as it is.
 const MEMBERS_MAX: usize = 4096;
@@ -101,7 +101,7 @@ impl ProcessStates {
     pub(in crate::kernel) fn arrive(
         &mut self,
         state: u32,
-        sends: SendsId,
+        sends: SendListId,
         ask: &mut AskContext<'_, '_>,
     ) -> Option<u32> {
         let Some(beliefs) = &mut self.beliefs else {
@@ -175,7 +175,7 @@ impl Beliefs {
     /// One step for each thing that a member can send.
     fn steps(&mut self, state: u32, graph: &mut ProcessGraph, ask: &mut AskContext<'_, '_>) -> Leads {
         let members = Arc::clone(self.sets.value(state));
-        let mut after: BTreeMap<SendsId, BTreeSet<ConfigurationId>> = BTreeMap::new();
+        let mut after: BTreeMap<SendListId, BTreeSet<ConfigurationId>> = BTreeMap::new();
         let mut panics = false;
         for &member in members.iter() {
             for lead in self.leads(member, graph, ask).iter() {

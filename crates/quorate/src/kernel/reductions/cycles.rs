@@ -3,7 +3,7 @@
 use std::collections::{HashMap, HashSet};
 
 use crate::base::ProcessId;
-use crate::kernel::process::{Edge, LocalId, Mail, MessageId, SeenSteps};
+use crate::kernel::process::{Edge, LocalId, MessageId, Messages, SeenSteps};
 use crate::model::Model;
 use crate::world::Channel;
 
@@ -11,7 +11,7 @@ use crate::world::Channel;
 /// graph, and consumes only what others of these send.
 pub(super) fn cyclic<'g>(
     graphs: impl Iterator<Item = (ProcessId, &'g SeenSteps)>,
-    mail: &Mail,
+    mail: &Messages,
     model: &Model,
 ) -> HashSet<(ProcessId, Edge)> {
     let mut left: Vec<(ProcessId, Vec<Edge>)> =

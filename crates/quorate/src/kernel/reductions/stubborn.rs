@@ -17,7 +17,7 @@ use super::beliefs::ProcessStates;
 use super::cycles::cyclic;
 use crate::base::{ProcessId, ProcessSet};
 use crate::kernel::options::Mutant;
-use crate::kernel::process::{AskContext, ConfigurationId, Edge, LocalId, Mail, MessageId, emits};
+use crate::kernel::process::{AskContext, ConfigurationId, Edge, LocalId, MessageId, Messages, emits};
 use crate::kernel::state::State;
 use crate::model::Model;
 use crate::reduce::{Seeds, Split};
@@ -75,7 +75,7 @@ impl Stubborn {
     pub(in crate::kernel) fn new(
         needs: Needs,
         states_of: &[ProcessStates],
-        mail: &Mail,
+        mail: &Messages,
         model: &Model,
     ) -> Self {
         let processes = &states_of[..model.processes().len()];
@@ -282,7 +282,7 @@ impl Stubborn {
         &self,
         sent: &BTreeSet<MessageId>,
         to: ProcessId,
-        mail: &Mail,
+        mail: &Messages,
         model: &Model,
     ) -> Vec<MessageId> {
         let direct = |message: &&MessageId| mail.receiver(**message) == to;

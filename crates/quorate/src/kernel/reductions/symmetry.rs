@@ -16,7 +16,7 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use super::beliefs::ProcessStates;
 use crate::base::{ProcessId, Renaming, fold};
-use crate::kernel::process::{AskContext, ConfigurationId, Edge, Mail, MessageId, SendsId};
+use crate::kernel::process::{AskContext, ConfigurationId, Edge, MessageId, Messages, SendListId};
 use crate::model::Model;
 
 const UNKNOWN: u32 = u32::MAX;
@@ -278,13 +278,13 @@ fn renamed_configuration(
     states_of[to].graph.insert(local, past, inbox, ask.model.world().channel)
 }
 
-fn renamed_message(message: MessageId, ids: &Renaming, mail: &mut Mail, model: &Model) -> MessageId {
+fn renamed_message(message: MessageId, ids: &Renaming, mail: &mut Messages, model: &Model) -> MessageId {
     let envelope = model.symmetry().rename_envelope(mail.envelope(message), ids);
     let to = ids.of(mail.receiver(message));
     mail.number(to, envelope)
 }
 
-fn renamed_sends(sends: SendsId, ids: &Renaming, mail: &mut Mail, model: &Model) -> SendsId {
+fn renamed_sends(sends: SendListId, ids: &Renaming, mail: &mut Messages, model: &Model) -> SendListId {
     let messages = mail.messages_of(sends).to_vec();
     let renamed = messages.into_iter().map(|message| renamed_message(message, ids, mail, model)).collect();
     mail.together(renamed)
