@@ -17,7 +17,7 @@ use std::sync::Arc;
 
 use super::{Order, Search, Tuning, Watch, explore};
 use crate::base::in_parallel;
-use crate::kernel::{Candidate, Candidates, Closure, Level, Within};
+use crate::kernel::{AllowedLocals, Candidate, Candidates, Closure, Level};
 use crate::model::Model;
 use crate::reduce::Reduction;
 use crate::report::{Coverage, LocalCoverage, Report, Stopped, Verdict};
@@ -39,7 +39,7 @@ pub fn local(model: &Model, search: &Search, watch: &mut dyn Watch) -> Report {
 /// The local states of each process in the local closure, and how closely processes had to be followed; `None` if there
 /// is none: for tests, which compare it with what there is.
 #[doc(hidden)]
-pub fn closure_of(model: &Model, tuning: Tuning) -> Option<(Within, u8)> {
+pub fn closure_of(model: &Model, tuning: Tuning) -> Option<(AllowedLocals, u8)> {
     let mut closure = Closure::new(model, tuning, 1);
     closure.close(None, &mut |_| false);
     let precision = closure.levels().max().unwrap_or(Level::Loose) as u8;
@@ -174,17 +174,17 @@ impl Run<'_> {
     /// Decides which candidates are real: first by local states alone, then one by one, then all together.
     fn decide(&mut self, closure: &Closure<'_>, candidates: &Candidates, watch: &mut dyn Watch) -> Verdict {
         let steps = closure.flattened();
-        let narrowed = |candidate: &Candidate| closure.within(candidate, &steps);
-        let left: Vec<Within> =
+        let narrowed = |candidate: &Candidate| closure.allowed_locals(candidate, &steps);
+        let left: Vec<AllowedLocals> =
             in_parallel(&candidates.all, self.search.threads, narrowed).into_iter().flatten().collect();
         self.local.refuted_at_once = candidates.all.len() as u64 - left.len() as u64;
-        let mut doubtful: Vec<Within> = Vec::new();
+        let mut doubtful: Vec<AllowedLocals> = Vec::new();
         for chunk in left.chunks(self.search.threads) {
             if self.local.searched >= GOALS_MAX as u64 {
                 doubtful.extend(chunk.iter().cloned());
                 continue;
             }
-            let goal = |within: &Within| explore(self.model, &self.goal(within), &mut ());
+            let goal = |within: &AllowedLocals| explore(self.model, &self.goal(within), &mut ());
             for (report, within) in in_parallel(chunk, self.search.threads, goal).into_iter().zip(chunk) {
                 self.local.searched += 1;
                 match self.keep(report) {
@@ -212,7 +212,7 @@ impl Run<'_> {
     }
 
     /// A search for one candidate, in few states.
-    fn goal(&self, within: &Within) -> Search {
+    fn goal(&self, within: &AllowedLocals) -> Search {
         let mut goal = self.plain();
         // What leads to one combination does not lead to those in which processes are exchanged.
         goal.reductions.which.retain(|reduction| *reduction != Reduction::Symmetry);
@@ -227,7 +227,7 @@ impl Run<'_> {
     }
 
     /// A search over global states for all that could go wrong.
-    fn search_all(&mut self, within: Option<Within>, watch: &mut dyn Watch) -> Verdict {
+    fn search_all(&mut self, within: Option<AllowedLocals>, watch: &mut dyn Watch) -> Verdict {
         let mut search = self.plain();
         search.within = within.map(Arc::new);
         if search.within.is_some() && self.search.local_events_max.is_some() {

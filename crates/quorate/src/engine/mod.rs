@@ -24,7 +24,7 @@ pub use stones::{SteppingStones, Stone};
 use std::sync::Arc;
 
 use self::dir::{Components, Logbook};
-use crate::kernel::Within;
+use crate::kernel::AllowedLocals;
 pub use crate::kernel::{Classes, Mutant, Sleep, Tuning};
 use crate::model::Model;
 use crate::reduce::Reductions;
@@ -191,7 +191,7 @@ pub struct Search {
     pub stones: Option<SteppingStones>,
     /// The local states in which the processes stay; whatever else they could do is left out.
     #[doc(hidden)]
-    pub within: Option<Arc<Within>>,
+    pub within: Option<Arc<AllowedLocals>>,
     /// Tell what the visited states are made of: for tests, which compare it with what there is.
     #[doc(hidden)]
     pub look_back: bool,
@@ -205,7 +205,7 @@ impl Search {
         crate::kernel::Options {
             reductions: self.reductions.clone(),
             copies_max: self.duplicates_max,
-            within: self.within.clone(),
+            allowed_locals: self.within.clone(),
             tuning: self.tuning,
         }
     }

@@ -68,7 +68,8 @@ impl<'m> Kernel<'m> {
             rests_on: 0,
         };
         for (at, states) in kernel.states_of.iter_mut().enumerate() {
-            states.graph.within = options.within.as_ref().and_then(|within| within.get(at).cloned());
+            states.graph.allowed_locals =
+                options.allowed_locals.as_ref().and_then(|allowed| allowed.get(at).cloned());
             states.graph.copies_max = options.copies_max.map(|most| most as usize + 1);
         }
         if kernel.rests() && kernel.mutant != Some(Mutant::NoSaturation) {

@@ -14,7 +14,7 @@ use super::close::Closure;
 use super::parts::{Edge, Flattened};
 use super::process::ProcessClosure;
 use crate::base::Value;
-use crate::kernel::options::{Mutant, Within};
+use crate::kernel::options::{AllowedLocals, Mutant};
 use crate::kernel::process::INITIAL;
 use crate::model::Model;
 use crate::property::{Property, When};
@@ -127,7 +127,7 @@ impl Closure<'_> {
     }
 
     /// For each process, the local states within which a candidate happens if it does; `None` if it does not.
-    pub(crate) fn within(&self, candidate: &Candidate, steps: &Flattened) -> Option<Within> {
+    pub(crate) fn allowed_locals(&self, candidate: &Candidate, steps: &Flattened) -> Option<AllowedLocals> {
         let mut alive: Vec<BTreeSet<u32>> = self
             .processes
             .iter()
@@ -156,7 +156,7 @@ impl Closure<'_> {
     }
 
     /// For each process, all its local states.
-    pub(crate) fn everything(&self) -> Within {
+    pub(crate) fn everything(&self) -> AllowedLocals {
         let all = |process: &ProcessClosure<'_>| {
             (0..u32::try_from(process.size()).expect("few nodes"))
                 .map(|node| process.local_value(node).clone())
@@ -166,12 +166,12 @@ impl Closure<'_> {
     }
 
     /// Those of some nodes of a process that lead, within them, to a target.
-    fn leading_to(&self, target: &BTreeSet<u32>, within: &BTreeSet<u32>, at: usize) -> BTreeSet<u32> {
-        let mut leading: BTreeSet<u32> = target.intersection(within).copied().collect();
+    fn leading_to(&self, target: &BTreeSet<u32>, alive: &BTreeSet<u32>, at: usize) -> BTreeSet<u32> {
+        let mut leading: BTreeSet<u32> = target.intersection(alive).copied().collect();
         let mut grown = true;
         while std::mem::take(&mut grown) {
             let known = leading.clone();
-            for edge in self.processes[at].edges.iter().rev().filter(|edge| within.contains(&edge.from)) {
+            for edge in self.processes[at].edges.iter().rev().filter(|edge| alive.contains(&edge.from)) {
                 let nearer = if self.tuning.mutant == Some(Mutant::NoAncestors) { &known } else { &leading };
                 if edge.to.is_some_and(|to| nearer.contains(&to)) {
                     grown |= leading.insert(edge.from) && self.tuning.mutant != Some(Mutant::NoAncestors);

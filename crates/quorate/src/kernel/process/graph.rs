@@ -47,7 +47,7 @@ pub(in crate::kernel) struct ProcessGraph {
     /// Steps that only consume are left out, and with them what only they would consume.
     pub(in crate::kernel) leaves_out_idle_steps: bool,
     /// Steps that lead to other local states are left out.
-    pub(in crate::kernel) within: Option<HashSet<Value>>,
+    pub(in crate::kernel) allowed_locals: Option<HashSet<Value>>,
     /// Of equal messages, at most so many wait; more are lost, and it is noted that they were.
     pub(in crate::kernel) copies_max: Option<usize>,
     pub(in crate::kernel) lost_copies: bool,
@@ -73,7 +73,7 @@ impl ProcessGraph {
             certified: HashSet::new(),
             asymmetric: None,
             leaves_out_idle_steps: false,
-            within: None,
+            allowed_locals: None,
             copies_max: None,
             lost_copies: false,
             local_steps: 0,
@@ -211,8 +211,8 @@ impl ProcessGraph {
     }
 
     /// May it be in a local state?
-    pub(super) fn is_within(&self, local: LocalId) -> bool {
-        self.within.as_ref().is_none_or(|within| within.contains(self.locals.value(local)))
+    pub(super) fn is_allowed(&self, local: LocalId) -> bool {
+        self.allowed_locals.as_ref().is_none_or(|allowed| allowed.contains(self.locals.value(local)))
     }
 
     pub(super) fn configuration(

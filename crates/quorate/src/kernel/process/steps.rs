@@ -129,7 +129,7 @@ impl ProcessGraph {
         ask: &mut AskContext<'_, '_>,
         steps: &mut Vec<ConfigurationStep>,
     ) {
-        if !self.is_within(local) {
+        if !self.is_allowed(local) {
             return;
         }
         let mut endings = vec![(StepKind::Transition, past, sends)];

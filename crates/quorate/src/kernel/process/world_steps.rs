@@ -51,7 +51,7 @@ impl ProcessGraph {
         if past.restarts < model.fault_limits_of(self.id).restarts {
             match self.restarted(local, ask) {
                 None => steps.push(step(StepKind::Restart, Vec::new(), None)),
-                Some(after) if after == local || !self.is_within(after) => {}
+                Some(after) if after == local || !self.is_allowed(after) => {}
                 Some(after) => {
                     let next = self.configuration(after, past.with_restart(), inbox.clone(), world.channel);
                     steps.push(step(StepKind::Restart, Vec::new(), Some((next, NOTHING))));
