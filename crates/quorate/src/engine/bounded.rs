@@ -17,7 +17,7 @@ use std::hash::{BuildHasherDefault, Hash};
 use super::explore::{all_seen, limit_reached, violated};
 use super::{Mutant, Order, Search, Sleep, Watch};
 use crate::base::FoldHasher;
-use crate::kernel::{AWAKE, Found, Kernel, State};
+use crate::kernel::{Found, Kernel, NO_SLEEP, State};
 use crate::model::Model;
 use crate::reduce::Reductions;
 use crate::report::{Coverage, Report, Stopped, Verdict};
@@ -93,7 +93,7 @@ impl Space for Numbers<'_, '_> {
         loop {
             let expanded = self
                 .kernel
-                .expand(Found { state, rule: AWAKE }, |successor| successors.push(successor.state))
+                .expand(Found { state, sleep: NO_SLEEP }, |successor| successors.push(successor.state))
                 .and_then(|steps| Ok((steps, self.kernel.judge(state)?)));
             match expanded {
                 Ok((steps, judgement)) => {

@@ -6,7 +6,7 @@ use super::groups::{BLOCKED, Judgement};
 use super::prepare::Kernel;
 use super::process::NOTHING;
 use super::reductions::Choice;
-use super::state::{AWAKE, Found, Side, State, Unknown};
+use super::state::{Found, NO_SLEEP, Side, State, Unknown};
 use crate::base::ProcessSet;
 
 impl Kernel<'_> {
@@ -18,7 +18,7 @@ impl Kernel<'_> {
         if self.stubborn.is_some() || self.symmetry.is_some() {
             return self.expand_reduced(found.state, successor);
         }
-        self.expand_awake(found.state, self.rules.asleep(found.rule), successor)
+        self.expand_awake(found.state, self.sleep_sets.asleep(found.sleep), successor)
     }
 
     /// Takes the steps of those who step in a state, and the possibility that they never do, to the states that stand
@@ -36,7 +36,7 @@ impl Kernel<'_> {
                     State { left, right }
                 }
             };
-            successor(Found { state, rule: AWAKE });
+            successor(Found { state, sleep: NO_SLEEP });
         }
         Ok(taken)
     }
@@ -79,7 +79,7 @@ impl Kernel<'_> {
                     blocked += 1;
                     continue;
                 }
-                successor(Found { state: State { left: step.next, right: other }, rule: step.rule });
+                successor(Found { state: State { left: step.next, right: other }, sleep: step.sleep });
             }
         }
         for step in theirs.iter().filter(|step| !asleep.contains(step.process)) {
@@ -96,7 +96,7 @@ impl Kernel<'_> {
                 blocked += 1;
                 continue;
             }
-            successor(Found { state: State { left: other, right: step.next }, rule: step.rule });
+            successor(Found { state: State { left: other, right: step.next }, sleep: step.sleep });
         }
         Ok(own.len() + theirs.len() - blocked)
     }

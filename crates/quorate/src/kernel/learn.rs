@@ -15,7 +15,7 @@ impl Kernel<'_> {
             ask: AskContext { model: self.model, mail: &mut self.mail, handlers: &mut self.handlers },
             states_of: &mut self.states_of,
             views: &mut self.views,
-            rules: &mut self.rules,
+            sleep_sets: &mut self.sleep_sets,
         };
         match unknown {
             Unknown::Steps(side, of) => self.tree.learn_steps(side, of, &mut context),

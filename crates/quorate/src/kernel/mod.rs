@@ -33,4 +33,4 @@ pub(crate) use options::{AllowedLocals, Options};
 pub use options::{Mutant, Sleep, Tuning};
 pub(crate) use prepare::Kernel;
 pub(crate) use process::StepSeen;
-pub(crate) use state::{AWAKE, Found, RuleId, State, Unknown};
+pub(crate) use state::{Found, NO_SLEEP, SleepSetId, State, Unknown};

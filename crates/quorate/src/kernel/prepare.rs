@@ -10,7 +10,7 @@ use std::sync::Arc;
 use super::groups::{Split, Tree, Views};
 use super::options::{Mutant, Options, Sleep};
 use super::process::{AskContext, Live, Messages, Start};
-use super::reductions::{Needs, ProcessStates, Rules, Stubborn, Symmetry, all_stable, live, saturate};
+use super::reductions::{Needs, ProcessStates, SleepSets, Stubborn, Symmetry, all_stable, live, saturate};
 use super::state::State;
 use crate::base::ProcessId;
 use crate::model::{Handlers, Model};
@@ -24,7 +24,7 @@ pub(crate) struct Kernel<'m> {
     pub(super) handlers: Handlers<'m>,
     pub(super) tree: Tree,
     pub(super) views: Views,
-    pub(super) rules: Rules,
+    pub(super) sleep_sets: SleepSets,
     pub(super) reductions: Reductions,
     /// Processes for which beliefs were too many.
     pub(super) disbelieved: BTreeSet<usize>,
@@ -58,7 +58,7 @@ impl<'m> Kernel<'m> {
             states_of,
             handlers: Handlers::new(model),
             views: Views::new(model, false),
-            rules: Rules::new(sleep),
+            sleep_sets: SleepSets::new(sleep),
             tree,
             reductions,
             disbelieved: BTreeSet::new(),

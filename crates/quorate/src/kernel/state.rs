@@ -1,10 +1,10 @@
 //! Global states, and what the kernel is asked to learn about them.
 
 /// Which processes sleep in a state, by the step that found it.
-pub(crate) type RuleId = u16;
+pub(crate) type SleepSetId = u16;
 
 /// Nobody sleeps.
-pub(crate) const AWAKE: RuleId = 0;
+pub(crate) const NO_SLEEP: SleepSetId = 0;
 
 /// A global state: the states of the two halves of the system.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Default)]
@@ -17,7 +17,7 @@ pub(crate) struct State {
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub(crate) struct Found {
     pub(crate) state: State,
-    pub(crate) rule: RuleId,
+    pub(crate) sleep: SleepSetId,
 }
 
 /// A half of the system.

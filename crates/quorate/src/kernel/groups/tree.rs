@@ -9,8 +9,8 @@ use super::split::Split;
 use super::views::{ViewId, Views};
 use crate::base::{Pairs, ProcessId, ProcessSet};
 use crate::kernel::process::{AskContext, NOTHING, SendListId};
-use crate::kernel::reductions::{ProcessStates, Rules};
-use crate::kernel::state::{RuleId, Side};
+use crate::kernel::reductions::{ProcessStates, SleepSets};
+use crate::kernel::state::{Side, SleepSetId};
 
 /// A step of a node: its next state, the messages that leave it, whose step it is, and who sleeps after it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -18,7 +18,7 @@ pub(crate) struct Step {
     pub(crate) next: u32,
     pub(crate) sends: SendListId,
     pub(crate) process: ProcessId,
-    pub(crate) rule: RuleId,
+    pub(crate) sleep: SleepSetId,
 }
 
 /// A node of the tree, with what is known of its states.
@@ -64,7 +64,7 @@ pub(in crate::kernel) struct LearnContext<'a, 'm> {
     pub(in crate::kernel) ask: AskContext<'a, 'm>,
     pub(in crate::kernel) states_of: &'a mut [ProcessStates],
     pub(in crate::kernel) views: &'a mut Views,
-    pub(in crate::kernel) rules: &'a mut Rules,
+    pub(in crate::kernel) sleep_sets: &'a mut SleepSets,
 }
 
 impl Group {
@@ -145,8 +145,8 @@ impl Group {
                 let states = &mut context.states_of[process.index()];
                 let leads = states.steps(state, &mut context.ask);
                 for &(next, sends) in leads.iter().flatten() {
-                    let rule = context.rules.after(*process, context.ask.mail.receivers(sends));
-                    self.steps.push(Step { next, sends, process: *process, rule });
+                    let sleep = context.sleep_sets.after(*process, context.ask.mail.receivers(sends));
+                    self.steps.push(Step { next, sends, process: *process, sleep });
                 }
                 let view = context.views.of_process(*process, state, states, &mut context.ask);
                 (view, leads.iter().any(Option::is_none))

@@ -10,7 +10,7 @@ mod symmetry;
 
 pub(in crate::kernel) use beliefs::ProcessStates;
 pub(in crate::kernel) use inert::live;
-pub(in crate::kernel) use sleep::Rules;
+pub(in crate::kernel) use sleep::SleepSets;
 pub(in crate::kernel) use stable::all_stable;
 pub(in crate::kernel) use stubborn::{Choice, Needs, Stubborn};
 pub(in crate::kernel) use symmetry::{Symmetry, saturate};
