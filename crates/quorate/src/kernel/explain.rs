@@ -8,7 +8,7 @@
 
 use std::collections::HashMap;
 
-use super::groups::Views;
+use super::groups::PropertyViews;
 use super::prepare::Kernel;
 use super::process::{AskContext, ConfigurationId, ConfigurationStep, NOTHING, SendListId};
 use super::reductions::ProcessStates;
@@ -199,7 +199,7 @@ impl Kernel<'_> {
             }
             return None;
         }
-        let chosen = Views::violating(self.model, vector, &mut self.states_of, &mut ask)?;
+        let chosen = PropertyViews::violating(self.model, vector, &mut self.states_of, &mut ask)?;
         for (end, configuration) in ends.iter_mut().zip(chosen) {
             end.configuration = configuration;
         }

@@ -7,7 +7,7 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use super::groups::{Split, Tree, Views};
+use super::groups::{GroupOrder, PropertyViews, Tree};
 use super::options::{Mutant, Options, Sleep};
 use super::process::{AskContext, Live, Messages, Start};
 use super::reductions::{Needs, ProcessStates, SleepSets, Stubborn, Symmetry, all_stable, live, saturate};
@@ -23,7 +23,7 @@ pub(crate) struct Kernel<'m> {
     pub(super) states_of: Vec<ProcessStates>,
     pub(super) handlers: Handlers<'m>,
     pub(super) tree: Tree,
-    pub(super) views: Views,
+    pub(super) views: PropertyViews,
     pub(super) sleep_sets: SleepSets,
     pub(super) reductions: Reductions,
     /// Processes for which beliefs were too many.
@@ -51,13 +51,13 @@ impl<'m> Kernel<'m> {
         let keeps_steps = reductions.which.iter().all(|reduction| *reduction == Reduction::Inert);
         let commutes = model.commutes() && options.copies_max.is_none();
         let sleep = if commutes && keeps_steps { sleep } else { Sleep::Nobody };
-        let tree = Tree::new(&Split::in_order(states_of.len()));
+        let tree = Tree::new(&GroupOrder::in_order(states_of.len()));
         let mut kernel = Kernel {
             model,
             mail,
             states_of,
             handlers: Handlers::new(model),
-            views: Views::new(model, false),
+            views: PropertyViews::new(model, false),
             sleep_sets: SleepSets::new(sleep),
             tree,
             reductions,
@@ -123,12 +123,12 @@ impl<'m> Kernel<'m> {
         self.stubborn =
             self.needs().map(|needs| Stubborn::new(needs, &self.states_of, &self.mail, self.model));
         self.symmetry = symmetric.then(|| Symmetry::new(self.model));
-        self.number_anew(&Split::in_order(self.states_of.len()));
+        self.number_anew(&GroupOrder::in_order(self.states_of.len()));
     }
 
-    pub(super) fn number_anew(&mut self, split: &Split) {
-        self.tree = Tree::new(split);
-        self.views = Views::new(self.model, self.reductions.has(Reduction::Beliefs));
+    pub(super) fn number_anew(&mut self, order: &GroupOrder) {
+        self.tree = Tree::new(order);
+        self.views = PropertyViews::new(self.model, self.reductions.has(Reduction::Beliefs));
         if let Some(stubborn) = &mut self.stubborn {
             stubborn.forget_states();
         }
@@ -171,7 +171,7 @@ impl<'m> Kernel<'m> {
         sample.sort_unstable();
         sample.dedup();
         let sample: Vec<Vec<u32>> = sample.iter().map(|state| self.vector(*state)).collect();
-        self.number_anew(&Split::for_sample(self.states_of.len(), &sample));
+        self.number_anew(&GroupOrder::for_sample(self.states_of.len(), &sample));
     }
 
     /// The state in which everything starts.

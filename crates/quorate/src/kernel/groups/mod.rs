@@ -4,7 +4,7 @@ mod split;
 mod tree;
 mod views;
 
-pub(in crate::kernel) use split::Split;
+pub(in crate::kernel) use split::GroupOrder;
 pub(in crate::kernel) use tree::{BLOCKED, Group, LearnContext, Tree};
 pub(crate) use views::Judgement;
-pub(in crate::kernel) use views::Views;
+pub(in crate::kernel) use views::PropertyViews;

@@ -17,17 +17,17 @@ use crate::base::ProcessId;
 
 /// The processes of the two halves.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub(in crate::kernel) struct Split {
+pub(in crate::kernel) struct GroupOrder {
     pub(in crate::kernel) left: Vec<ProcessId>,
     pub(in crate::kernel) right: Vec<ProcessId>,
 }
 
-impl Split {
+impl GroupOrder {
     /// The given order, cut in the middle.
     pub(in crate::kernel) fn in_order(processes: usize) -> Self {
         let of = |range: std::ops::Range<usize>| range.map(ProcessId::new).collect();
         let middle = processes.div_ceil(2);
-        Split { left: of(0..middle), right: of(middle..processes) }
+        GroupOrder { left: of(0..middle), right: of(middle..processes) }
     }
 
     /// The best split that can be reached by small changes, judged by a sample of global states: for each,
@@ -41,7 +41,7 @@ impl Split {
         }
         let of =
             |side: bool| (0..processes).filter(|at| sides.right[*at] == side).map(ProcessId::new).collect();
-        Split { left: of(false), right: of(true) }
+        GroupOrder { left: of(false), right: of(true) }
     }
 }
 
@@ -147,7 +147,7 @@ mod tests {
     fn processes_that_move_together_stay_together() {
         // 0 and 2 always agree, 1 and 3 always agree: 4 states each way, 16 if they are torn apart.
         let sample: Vec<Vec<u32>> = (0..16).map(|n| vec![n % 4, n / 4, n % 4, n / 4]).collect();
-        let split = Split::for_sample(4, &sample);
+        let split = GroupOrder::for_sample(4, &sample);
         assert_eq!(split.left.len(), 2);
         assert_eq!(split.left[0].index() % 2, split.left[1].index() % 2, "{split:?}");
     }
@@ -162,8 +162,8 @@ mod tests {
 
     #[test]
     fn the_given_order_is_cut_in_the_middle() {
-        let split = Split::in_order(5);
+        let split = GroupOrder::in_order(5);
         assert_eq!((split.left.len(), split.right.len()), (3, 2));
-        assert_eq!(Split::in_order(1).right, []);
+        assert_eq!(GroupOrder::in_order(1).right, []);
     }
 }

@@ -5,8 +5,8 @@
 //! messages that arrive are memoized, so the work at a node is done once for each of its states, not once
 //! for each global state that contains it.
 
-use super::split::Split;
-use super::views::{ViewId, Views};
+use super::split::GroupOrder;
+use super::views::{PropertyViews, ViewId};
 use crate::base::{Pairs, ProcessId, ProcessSet};
 use crate::kernel::process::{AskContext, NOTHING, SendListId};
 use crate::kernel::reductions::{ProcessStates, SleepSets};
@@ -63,7 +63,7 @@ enum Kind {
 pub(in crate::kernel) struct LearnContext<'a, 'm> {
     pub(in crate::kernel) ask: AskContext<'a, 'm>,
     pub(in crate::kernel) states_of: &'a mut [ProcessStates],
-    pub(in crate::kernel) views: &'a mut Views,
+    pub(in crate::kernel) views: &'a mut PropertyViews,
     pub(in crate::kernel) sleep_sets: &'a mut SleepSets,
 }
 
@@ -300,7 +300,7 @@ pub(in crate::kernel) struct Tree {
 }
 
 impl Tree {
-    pub(in crate::kernel) fn new(split: &Split) -> Self {
+    pub(in crate::kernel) fn new(split: &GroupOrder) -> Self {
         let processes = split.left.len() + split.right.len();
         Tree { left: Group::new(&split.left), right: Group::new(&split.right), processes }
     }

@@ -49,14 +49,14 @@ impl Judgement {
     }
 }
 
-pub(in crate::kernel) struct Views {
+pub(in crate::kernel) struct PropertyViews {
     observed: Numbering<Vec<Option<Value>>>,
-    beliefs: Numbering<Sight>,
+    beliefs: Numbering<ObservedState>,
     pairs: Numbering<(ViewId, ViewId)>,
     judgements: PairMap,
     /// For each process, the views of its states.
     of_states: Vec<HashMap<u32, ViewId>>,
-    /// Is some state a belief? Then what a state looks like is a [`Sight`].
+    /// Is some state a belief? Then what a state looks like is a [`ObservedState`].
     believing: bool,
     /// A property that is not the same for exchanged processes.
     asymmetric: Option<String>,
@@ -64,20 +64,20 @@ pub(in crate::kernel) struct Views {
 
 /// What may be seen of a process: whatever it does, and once it does nothing more.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
-struct Sight {
+struct ObservedState {
     all: Vec<ViewId>,
     still: Vec<ViewId>,
 }
 
-/// Views of pairs are told from views of local states by this bit.
+/// PropertyViews of pairs are told from views of local states by this bit.
 const PAIR: ViewId = 1 << 31;
 
-impl Views {
+impl PropertyViews {
     pub(in crate::kernel) fn new(model: &Model, believing: bool) -> Self {
         let mut observed = Numbering::default();
         observed.number(vec![None; model.properties().len() + 1]);
         let of_states = vec![HashMap::new(); model.processes().len() + model.monitors().len()];
-        Views {
+        PropertyViews {
             observed,
             beliefs: Numbering::default(),
             pairs: Numbering::default(),
@@ -161,7 +161,7 @@ impl Views {
         let view = if self.believing {
             let still = states.still_members(state, ask);
             let still = self.of_members(process, &still, &states.graph, ask.model);
-            self.beliefs.number(Sight { all, still })
+            self.beliefs.number(ObservedState { all, still })
         } else {
             all[0]
         };
@@ -189,23 +189,25 @@ impl Views {
             return;
         }
         let views = states.iter().zip(&self.of_states).map(|(state, views)| views[state]);
-        let sights: Vec<Sight> = views
+        let observed_states: Vec<ObservedState> = views
             .map(|view| {
                 if self.believing {
                     self.beliefs.value(view).clone()
                 } else {
-                    Sight { all: vec![view], still: vec![view] }
+                    ObservedState { all: vec![view], still: vec![view] }
                 }
             })
             .collect();
-        let ends = sights.iter().all(|sight| !sight.still.is_empty());
+        let ends = observed_states.iter().all(|observed| !observed.still.is_empty());
         let mut judgement = Judgement::FINE;
         for (at, property) in model.properties().iter().enumerate() {
             judgement.0 |= match property.when() {
-                When::Always if self.may_break(at, property, &sights, |sight| &sight.all) => {
+                When::Always if self.may_break(at, property, &observed_states, |observed| &observed.all) => {
                     Judgement::ALWAYS
                 }
-                When::AtEnd if ends && self.may_break(at, property, &sights, |sight| &sight.still) => {
+                When::AtEnd
+                    if ends && self.may_break(at, property, &observed_states, |observed| &observed.still) =>
+                {
                     // Where states are beliefs, their members without steps are an end as they are.
                     if self.believing { Judgement::ALWAYS } else { Judgement::AT_END }
                 }
@@ -214,7 +216,7 @@ impl Views {
         }
         let wrong = Value::new(false);
         let broken = |view: &ViewId| self.observed.value(*view).last() == Some(&Some(wrong.clone()));
-        if sights.iter().flat_map(|sight| &sight.all).any(broken) {
+        if observed_states.iter().flat_map(|observed| &observed.all).any(broken) {
             judgement.0 |= Judgement::ALWAYS;
         }
         self.judgements.insert(left, right, judgement.0);
@@ -225,19 +227,20 @@ impl Views {
         &self,
         at: usize,
         property: &Property,
-        sights: &[Sight],
-        side: impl Fn(&Sight) -> &Vec<ViewId>,
+        observed_states: &[ObservedState],
+        side: impl Fn(&ObservedState) -> &Vec<ViewId>,
     ) -> bool {
-        let seen = |sight: &Sight| -> Vec<&Value> {
+        let seen = |observed: &ObservedState| -> Vec<&Value> {
             let mut seen: Vec<&Value> = Vec::new();
-            for value in side(sight).iter().filter_map(|view| self.observed.value(*view)[at].as_ref()) {
+            for value in side(observed).iter().filter_map(|view| self.observed.value(*view)[at].as_ref()) {
                 if !seen.contains(&value) {
                     seen.push(value);
                 }
             }
             seen
         };
-        let choices: Vec<Vec<&Value>> = sights.iter().map(seen).filter(|seen| !seen.is_empty()).collect();
+        let choices: Vec<Vec<&Value>> =
+            observed_states.iter().map(seen).filter(|seen| !seen.is_empty()).collect();
         some_choice(&choices, &mut Vec::new(), &|chosen| !property.holds(chosen))
     }
 
