@@ -15,7 +15,7 @@ use std::collections::HashSet;
 use quorate::Report;
 use quorate::engine::{Order, Search, Tuning};
 use quorate::model::{Model, Value};
-use quorate::reduce::{Reduction, Reductions, Seeds, Split};
+use quorate::reduce::{Reduction, Reductions, Refinement, Seeds};
 use quorate::report::{Seen, Stopped, Verdict};
 use quorate::world::Channel;
 
@@ -37,7 +37,14 @@ pub fn combinations(model: &Model) -> Vec<Vec<Reduction>> {
 
 /// The search of a model with these reductions. Seeds go through orders of search and kinds of stubborn sets.
 pub fn search_with(which: &[Reduction], model: &Model, seed: u64) -> Search {
-    let splits = [Split::Auto, Split::Combined, Split::Auto, Split::Quorum, Split::Reply, Split::None];
+    let splits = [
+        Refinement::Auto,
+        Refinement::Combined,
+        Refinement::Auto,
+        Refinement::Quorum,
+        Refinement::Reply,
+        Refinement::None,
+    ];
     let starts = [Seeds::Best, Seeds::First, Seeds::Best, Seeds::Last];
     let pick = |of: usize| usize::try_from(seed % of as u64).expect("it is below a usize");
     let checked = Reductions::checked(which, model).expect("an allowed combination");
@@ -53,7 +60,7 @@ pub fn search_with(which: &[Reduction], model: &Model, seed: u64) -> Search {
         states_max: Some(1_000_000),
         count_orbits: which == [Reduction::Symmetry],
         reductions: Reductions {
-            split: splits[pick(splits.len())],
+            refinement: splits[pick(splits.len())],
             seeds: starts[pick(starts.len())],
             ..checked
         },

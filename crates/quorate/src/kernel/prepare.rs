@@ -151,8 +151,8 @@ impl<'m> Kernel<'m> {
         let visible = all_stable(self.model, &self.states_of) || self.mutant == Some(Mutant::NoVisibility);
         // Arrivals enlarge beliefs instead of commuting with steps: only what stays broken is sure to be found.
         let possible = visible || !self.reductions.has(Reduction::Beliefs);
-        let Reductions { split, seeds, .. } = self.reductions;
-        possible.then_some(Needs { split, seeds, visible, mutant: self.mutant })
+        let Reductions { refinement, seeds, .. } = self.reductions;
+        possible.then_some(Needs { refinement, seeds, visible, mutant: self.mutant })
     }
 
     /// The reductions that are in use: stubborn sets may turn out not to go with beliefs, for properties that may hold

@@ -7,7 +7,7 @@ use super::arguments::named;
 use super::failure::Failure;
 use crate::engine::Search;
 use crate::model::Model;
-use crate::reduce::{Reduction, Reductions, Refused, Seeds, Split};
+use crate::reduce::{Reduction, Reductions, Refinement, Refused, Seeds};
 use crate::report::Report;
 
 /// What `--reduce` says.
@@ -73,12 +73,12 @@ pub(super) fn chosen(
     }
     let (needs_all_states, limits_copies) = (search.count_system_states, search.duplicates_max.is_some());
     let word = |name: &str| matches.get_one::<String>(name).map(String::as_str);
-    let split = match word("split") {
-        Some("none") => Split::None,
-        Some("reply") => Split::Reply,
-        Some("quorum") => Split::Quorum,
-        Some("combined") => Split::Combined,
-        _ => Split::Auto,
+    let refinement = match word("split") {
+        Some("none") => Refinement::None,
+        Some("reply") => Refinement::Reply,
+        Some("quorum") => Refinement::Quorum,
+        Some("combined") => Refinement::Combined,
+        _ => Refinement::Auto,
     };
     let seeds = match word("seeds") {
         Some("first") => Seeds::First,
@@ -120,7 +120,7 @@ pub(super) fn chosen(
             (reductions, Vec::new())
         }
     };
-    Ok((Reductions { split, seeds, ..reductions }, refused))
+    Ok((Reductions { refinement, seeds, ..reductions }, refused))
 }
 
 /// A reduction that was not used, and why.

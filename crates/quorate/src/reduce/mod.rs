@@ -85,7 +85,7 @@ impl fmt::Display for Reduction {
 
 /// How finely stubborn sets look at who can send what: the refinements of MP-Basset.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
-pub enum Split {
+pub enum Refinement {
     /// Not at all: who sends to one of a role is taken to send to all, and a quorum waits for everybody.
     None,
     /// A reply goes to whom it goes.
@@ -99,17 +99,17 @@ pub enum Split {
     Auto,
 }
 
-impl Split {
+impl Refinement {
     pub(crate) fn by_reply(self) -> bool {
-        matches!(self, Split::Reply | Split::Combined | Split::Auto)
+        matches!(self, Refinement::Reply | Refinement::Combined | Refinement::Auto)
     }
 
     pub(crate) fn by_quorum(self) -> bool {
-        matches!(self, Split::Quorum | Split::Combined | Split::Auto)
+        matches!(self, Refinement::Quorum | Refinement::Combined | Refinement::Auto)
     }
 
     pub(crate) fn by_state(self) -> bool {
-        self == Split::Auto
+        self == Refinement::Auto
     }
 }
 
@@ -131,7 +131,7 @@ pub struct Reductions {
     /// Which.
     pub which: Vec<Reduction>,
     /// How stubborn sets look at who can send what.
-    pub split: Split,
+    pub refinement: Refinement,
     /// Where stubborn sets begin.
     pub seeds: Seeds,
 }

@@ -20,13 +20,13 @@ use crate::kernel::options::Mutant;
 use crate::kernel::process::{AskContext, ConfigurationId, Edge, LocalId, MessageId, Messages, emits};
 use crate::kernel::state::State;
 use crate::model::Model;
-use crate::reduce::{Seeds, Split};
+use crate::reduce::{Refinement, Seeds};
 
 /// How stubborn sets are made.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(in crate::kernel) struct Needs {
     /// How finely the search looks at who can send what to whom.
-    pub(in crate::kernel) split: Split,
+    pub(in crate::kernel) refinement: Refinement,
     /// From which processes sets are grown.
     pub(in crate::kernel) seeds: Seeds,
     /// May a step that changes what properties see be taken apart from others?
@@ -189,7 +189,7 @@ impl Stubborn {
         loop {
             let lacks = |senders: &ProcessSet| senders.is_subset(added);
             waiting_for.retain(|lacking| !lacking.iter().any(lacks));
-            if !self.needs.split.by_quorum() {
+            if !self.needs.refinement.by_quorum() {
                 // A quorum waits for everybody who could be in it.
                 return waiting_for.into_iter().flatten().fold(added, ProcessSet::union);
             }
@@ -272,7 +272,7 @@ impl Stubborn {
         let mail = &*ask.mail;
         let to_monitor = |message: &MessageId| model.monitor(mail.receiver(*message)).is_some();
         traits.may_emit = future.iter().any(to_monitor);
-        let coarse = if self.needs.split.by_state() { &future } else { &self.ever[at] };
+        let coarse = if self.needs.refinement.by_state() { &future } else { &self.ever[at] };
         traits.future = model.ids().map(|to| self.can_send(coarse, to, mail, model)).collect();
         traits
     }
@@ -286,7 +286,7 @@ impl Stubborn {
         model: &Model,
     ) -> Vec<MessageId> {
         let direct = |message: &&MessageId| mail.receiver(**message) == to;
-        if self.needs.split.by_reply()
+        if self.needs.refinement.by_reply()
             || !sent.iter().any(|message| {
                 let receiver = mail.receiver(*message);
                 model.monitor(receiver).is_none()
