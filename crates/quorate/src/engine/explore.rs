@@ -35,9 +35,9 @@ pub(crate) fn explore_and_read<T>(
     let recording = search.order == Order::Depth;
     let mut rounds = 1;
     let (mut run, mut ended) = explore_once(&mut kernel, search, recording, watch);
-    while ended == Ended::Exhausted && run.kernel.must_begin_again() {
+    while ended == Ended::Exhausted && run.kernel.must_repeat() {
         // A reduction rests on what the search has seen of the processes: it must not have seen more since.
-        kernel.begin();
+        kernel.prepare();
         rounds += 1;
         (run, ended) = explore_once(&mut kernel, search, recording, watch);
     }
@@ -214,7 +214,7 @@ impl<'r, 'm> Run<'r, 'm> {
                 self.coverage.states += self.rounds.insert(&mut self.visited, found, learn);
             }
             self.measure();
-            if self.kernel.blown() {
+            if self.kernel.too_many_beliefs() {
                 return Ended::Exhausted;
             }
             if let Some(stopped) = watch

@@ -61,7 +61,7 @@ pub(crate) fn read_closure<T>(
         handler_calls: closure.handler_calls(),
         ..Coverage::default()
     };
-    let gave_up = closure.gave_up().map(|gave_up| Stopped::Unsuited(gave_up.told(model)));
+    let gave_up = closure.gave_up().map(|gave_up| Stopped::Unsuited(gave_up.reason(model)));
     let verdict = stopped.or(gave_up).map_or(Verdict::Holds, Verdict::Unknown);
     (super::simple_report(model, verdict, coverage), read(&closure))
 }
@@ -148,7 +148,7 @@ impl Run<'_> {
     /// The ways in which something could go wrong; or why they cannot be listed.
     fn candidates(&mut self, closure: &Closure<'_>) -> Result<Candidates, String> {
         if let Some(gave_up) = closure.gave_up() {
-            return Err(format!("{}: global states are searched instead", gave_up.told(self.model)));
+            return Err(format!("{}: global states are searched instead", gave_up.reason(self.model)));
         }
         self.local.closure = Some(closure.size());
         self.coverage.local_steps = closure.size().steps;

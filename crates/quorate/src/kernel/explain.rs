@@ -57,12 +57,12 @@ impl Kernel<'_> {
     /// The steps along a path of states, to the violation in the last one, or to its panicking step. `None` if a
     /// reduced path does not tell.
     pub(crate) fn schedule(&mut self, path: &[State], panics: bool) -> Option<Schedule> {
-        self.story(path, panics)
+        self.schedule_of_path(path, panics)
     }
 
     /// A schedule that follows a path of reduced states, to a violation in the last one, or to a step that panics
     /// there. `None` if it cannot be told from the path alone.
-    fn story(&mut self, path: &[State], panics: bool) -> Option<Schedule> {
+    fn schedule_of_path(&mut self, path: &[State], panics: bool) -> Option<Schedule> {
         let mut vector = self.vector(self.initial());
         let mut moves = Vec::new();
         for next in &path[1..] {
@@ -77,18 +77,18 @@ impl Kernel<'_> {
         for made in &moves {
             order.push(self.turns_of(made, &mut turns));
         }
-        let mut tellings = Vec::new();
+        let mut runs = Vec::new();
         let ends = self.ends(&vector, panics)?;
         for ((at, turns), end) in turns.iter().enumerate().zip(&ends) {
-            tellings.push(self.telling(at, turns, end.configuration)?);
+            runs.push(self.local_run(at, turns, end.configuration)?);
         }
         let mut schedule = Schedule::new();
-        let mut told = vec![0; processes];
+        let mut taken = vec![0; processes];
         let everyone: Vec<usize> = (0..processes).collect();
         for who in std::iter::once(&everyone).chain(&order) {
             for &at in who {
-                schedule.extend(tellings[at].get(told[at]).cloned().into_iter().flatten());
-                told[at] += 1;
+                schedule.extend(runs[at].get(taken[at]).cloned().into_iter().flatten());
+                taken[at] += 1;
             }
         }
         for (at, end) in ends.iter().enumerate().filter(|(_, end)| end.panics) {
@@ -146,7 +146,7 @@ impl Kernel<'_> {
     }
 
     /// The steps of a process, for each of its turns and before the first, that lead it to a configuration.
-    fn telling(
+    fn local_run(
         &mut self,
         at: usize,
         turns: &[Turn],
@@ -154,7 +154,7 @@ impl Kernel<'_> {
     ) -> Option<Vec<Vec<ScheduledStep>>> {
         let mut ask = AskContext { model: self.model, mail: &mut self.mail, handlers: &mut self.handlers };
         let layers = Layers::of(&mut self.states_of[at], turns, &mut ask);
-        let mut telling: Vec<Vec<ScheduledStep>> = vec![Vec::new(); layers.0.len()];
+        let mut run: Vec<Vec<ScheduledStep>> = vec![Vec::new(); layers.0.len()];
         let (mut layer, mut configuration) = (layers.0.len() - 1, end);
         loop {
             let came = *layers.0[layer].get(&configuration)?;
@@ -166,7 +166,7 @@ impl Kernel<'_> {
                 let mut ask =
                     AskContext { model: self.model, mail: &mut self.mail, handlers: &mut self.handlers };
                 let step = self.states_of[at].graph.steps(from, &mut ask).swap_remove(step);
-                telling[layer].push(self.scheduled(ProcessId::new(at), step));
+                run[layer].push(self.scheduled(ProcessId::new(at), step));
             }
             configuration = from;
             if !matches!(came, Came::Silently(..)) {
@@ -174,10 +174,10 @@ impl Kernel<'_> {
                 layer = before;
             }
         }
-        for steps in &mut telling {
+        for steps in &mut run {
             steps.reverse();
         }
-        Some(telling)
+        Some(run)
     }
 
     /// For each process, a configuration that it can be in, such that together they violate a property; or, of one

@@ -32,7 +32,7 @@ pub(crate) struct Kernel<'m> {
     pub(super) symmetry: Option<Symmetry>,
     pub(super) mutant: Option<Mutant>,
     /// How much had been seen of the processes when what the reductions rest on was worked out.
-    pub(super) rests_on: usize,
+    pub(super) seen_at_start: usize,
 }
 
 impl<'m> Kernel<'m> {
@@ -65,33 +65,33 @@ impl<'m> Kernel<'m> {
             stubborn: None,
             symmetry: None,
             mutant: options.tuning.mutant,
-            rests_on: 0,
+            seen_at_start: 0,
         };
         for (at, states) in kernel.states_of.iter_mut().enumerate() {
             states.graph.allowed_locals =
                 options.allowed_locals.as_ref().and_then(|allowed| allowed.get(at).cloned());
             states.graph.copies_max = options.copies_max.map(|most| most as usize + 1);
         }
-        if kernel.rests() && kernel.mutant != Some(Mutant::NoSaturation) {
-            kernel.stroll();
+        if kernel.relies_on_seen() && kernel.mutant != Some(Mutant::NoSaturation) {
+            kernel.sample_local_steps();
         }
-        kernel.begin();
+        kernel.prepare();
         kernel
     }
 
     /// Do reductions rest on what was seen of the processes?
-    pub(super) fn rests(&self) -> bool {
+    pub(super) fn relies_on_seen(&self) -> bool {
         self.reductions.has(Reduction::Inert) || self.reductions.has(Reduction::Stubborn)
     }
 
     /// Has the search seen something that its reductions do not know of? Then it proves nothing yet.
-    pub(crate) fn must_begin_again(&self) -> bool {
-        self.blown() || self.rests() && self.rests_on != self.seen_count()
+    pub(crate) fn must_repeat(&self) -> bool {
+        self.too_many_beliefs() || self.relies_on_seen() && self.seen_at_start != self.seen_count()
     }
 
     /// Were there too many beliefs for some process?
-    pub(crate) fn blown(&self) -> bool {
-        self.states_of.iter().any(ProcessStates::blown)
+    pub(crate) fn too_many_beliefs(&self) -> bool {
+        self.states_of.iter().any(ProcessStates::too_many_beliefs)
     }
 
     /// How much was seen of the processes.
@@ -101,9 +101,9 @@ impl<'m> Kernel<'m> {
 
     /// Begins a search, with reductions that rest on all that was seen of the processes so far. What handlers have
     /// answered stays known; numbers of states mean nothing any more.
-    pub(crate) fn begin(&mut self) {
-        let blown = self.states_of.iter().enumerate().filter(|(_, states)| states.blown());
-        self.disbelieved.extend(blown.map(|(at, _)| at));
+    pub(crate) fn prepare(&mut self) {
+        let too_many = self.states_of.iter().enumerate().filter(|(_, states)| states.too_many_beliefs());
+        self.disbelieved.extend(too_many.map(|(at, _)| at));
         let symmetric = self.reductions.has(Reduction::Symmetry);
         if symmetric && self.mutant != Some(Mutant::NoSaturation) {
             let mut ask =
@@ -111,14 +111,14 @@ impl<'m> Kernel<'m> {
             saturate(&mut self.states_of, &mut ask);
         }
         self.states_of.iter_mut().for_each(|states| states.graph.certifies_symmetry = symmetric);
-        self.rests_on = self.seen_count();
+        self.seen_at_start = self.seen_count();
         let idle = self.reductions.leave_out_idle_steps(self.model);
         self.states_of.iter_mut().for_each(|states| states.graph.leaves_out_idle_steps = idle);
         let live: Vec<Option<Arc<Live>>> = (0..self.states_of.len()).map(|at| self.live(at)).collect();
         let believing = self.reductions.has(Reduction::Beliefs);
         let mut ask = AskContext { model: self.model, mail: &mut self.mail, handlers: &mut self.handlers };
         for (at, (states, live)) in self.states_of.iter_mut().zip(live).enumerate() {
-            states.begin(live, believing && !self.disbelieved.contains(&at), &mut ask);
+            states.prepare(live, believing && !self.disbelieved.contains(&at), &mut ask);
         }
         self.stubborn =
             self.needs().map(|needs| Stubborn::new(needs, &self.states_of, &self.mail, self.model));
@@ -167,7 +167,7 @@ impl<'m> Kernel<'m> {
     /// views stands for other processes. No walk is longer than `steps_max`; when `enough` says so, with the
     /// bytes in the tables, the walks end.
     pub(crate) fn split_anew(&mut self, steps_max: u32, enough: &mut dyn FnMut(u64) -> bool) {
-        let mut sample = self.walk(steps_max, enough);
+        let mut sample = self.sample_states(steps_max, enough);
         sample.sort_unstable();
         sample.dedup();
         let sample: Vec<Vec<u32>> = sample.iter().map(|state| self.vector(*state)).collect();

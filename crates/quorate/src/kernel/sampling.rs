@@ -8,9 +8,9 @@ use crate::base::{ProcessId, ProcessSet, fold};
 
 /// How many random walks in a row see nothing new before a search begins whose reductions rest on what was seen, and
 /// how many steps each has at most.
-const STROLLS_IN_VAIN: usize = 4;
+const WALKS_IN_VAIN: usize = 4;
 
-const STROLL_STEPS: usize = 100;
+const WALK_STEPS: usize = 100;
 
 /// How many configurations are looked at, those of all processes together.
 const SAMPLE: usize = 1 << 17;
@@ -40,17 +40,17 @@ impl Dice {
 impl Kernel<'_> {
     /// Random walks without any reduction, the same ones every time: what they see of the processes need not be found
     /// out by searches that are done again.
-    pub(super) fn stroll(&mut self) {
+    pub(super) fn sample_local_steps(&mut self) {
         let processes = self.model.processes().len();
         let mut dice = Dice::default();
         let initial = vec![0; self.states_of.len()];
         let mut in_vain = 0;
-        while in_vain < STROLLS_IN_VAIN {
+        while in_vain < WALKS_IN_VAIN {
             let before = self.seen_count();
             let mut vector = initial.clone();
             // Some processes move only when the others cannot, so that lagging behind is seen too.
             let slow = ProcessSet::from_bits(dice.roll());
-            for _ in 0..STROLL_STEPS {
+            for _ in 0..WALK_STEPS {
                 let turn = dice.pick(&(0..processes).collect::<Vec<usize>>()).unwrap_or(0);
                 let mut order: Vec<usize> = (0..processes).map(|at| (at + turn) % processes).collect();
                 order.sort_by_key(|at| slow.contains(ProcessId::new(*at)));
@@ -72,7 +72,11 @@ impl Kernel<'_> {
     /// The states on random walks from the start, each until nothing can happen: the same ones every time.
     /// On each walk some processes, chosen at random, move only when the others cannot, so that states in
     /// which somebody lags far behind are seen too.
-    pub(super) fn walk(&mut self, steps_max: u32, enough: &mut dyn FnMut(u64) -> bool) -> Vec<State> {
+    pub(super) fn sample_states(
+        &mut self,
+        steps_max: u32,
+        enough: &mut dyn FnMut(u64) -> bool,
+    ) -> Vec<State> {
         let count = SAMPLE / self.states_of.len();
         let mut dice = Dice::default();
         let (mut states, mut state, mut slow) =

@@ -65,7 +65,7 @@ impl<'m> Closure<'m> {
         }
         loop {
             for (process, level) in self.processes.iter_mut().zip(&levels) {
-                process.begin(*level);
+                process.prepare(*level);
             }
             self.heard = self.in_flight().collect();
             self.gave_up = self.attempt(enough).err();

@@ -23,18 +23,18 @@ pub(crate) enum GaveUp {
     /// It went on and on, however closely this process was followed.
     Diverged(ProcessId),
     /// What a process would do with messages that may never reach it cannot be told.
-    CannotTell(ProcessId),
+    PanicsTogether(ProcessId),
     /// There was no time for it.
     Stopped,
 }
 
 impl GaveUp {
     /// Why, in words.
-    pub(crate) fn told(self, model: &Model) -> String {
+    pub(crate) fn reason(self, model: &Model) -> String {
         let name = |process| model.process(process).name();
         match self {
             GaveUp::Diverged(process) => format!("the local closure goes on and on at {}", name(process)),
-            GaveUp::CannotTell(process) => format!(
+            GaveUp::PanicsTogether(process) => format!(
                 "what {} selects cannot be told for messages that it may never have together",
                 name(process)
             ),

@@ -87,12 +87,12 @@ impl<'m> ProcessClosure<'m> {
             progress: Vec::new(),
             delivered: 0,
         };
-        closure.begin(Level::Loose);
+        closure.prepare(Level::Loose);
         closure
     }
 
     /// Starts anew. What handlers have answered stays known.
-    pub(super) fn begin(&mut self, level: Level) {
+    pub(super) fn prepare(&mut self, level: Level) {
         self.level = level;
         self.nodes = Numbering::default();
         self.edges.clear();
@@ -214,7 +214,7 @@ impl<'m> ProcessClosure<'m> {
         if tried.messages != Some(self.messages.len()) {
             let mut ask = AskContext { model, mail: &mut self.mail, handlers: &mut self.handlers };
             let found = self.graph.possibilities(local, &self.messages, tried.messages, &mut ask);
-            tried.possibilities.extend(found.map_err(|_| GaveUp::CannotTell(id))?);
+            tried.possibilities.extend(found.map_err(|_| GaveUp::PanicsTogether(id))?);
             tried.messages = Some(self.messages.len());
         }
         let mut turn = std::mem::take(&mut self.progress[place].waiting);

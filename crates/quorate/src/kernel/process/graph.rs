@@ -80,7 +80,7 @@ impl ProcessGraph {
         };
         graph.locals.number(graph.start.local.clone());
         graph.seen.hear(&graph.start.messages().collect::<Vec<MessageId>>());
-        graph.begin(None, channel);
+        graph.prepare(None, channel);
         graph
     }
 
@@ -91,7 +91,7 @@ impl ProcessGraph {
 
     /// Starts anew from the initial configuration, leaving out what is not live. Local states, and what handlers
     /// have answered, stay known.
-    pub(in crate::kernel) fn begin(&mut self, live: Option<Arc<Live>>, channel: Channel) {
+    pub(in crate::kernel) fn prepare(&mut self, live: Option<Arc<Live>>, channel: Channel) {
         (self.inboxes, self.configurations) = (Numbering::default(), Numbering::default());
         self.entries = 0;
         self.counted.clear();

@@ -23,7 +23,7 @@ pub(in crate::kernel) struct Possibility {
 /// What a local state can do cannot be told: a selection panics on several messages together, and on none of them
 /// alone.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(in crate::kernel) struct CannotTell;
+pub(in crate::kernel) struct PanicsTogether;
 
 impl ProcessGraph {
     /// What a configuration, with these messages besides its own, can consume that it cannot without them: the
@@ -119,7 +119,7 @@ impl ProcessGraph {
         messages: &[MessageId],
         before: Option<usize>,
         ask: &mut AskContext<'_, '_>,
-    ) -> Result<Vec<Possibility>, CannotTell> {
+    ) -> Result<Vec<Possibility>, PanicsTogether> {
         let mut found = Vec::new();
         // Whatever the channels are like, here every message can be taken.
         let (old, open) = (before.unwrap_or(0), World::default());
@@ -144,7 +144,7 @@ impl ProcessGraph {
             let Consumptions { sets, panicking } =
                 self.consumptions(local, inbox, &open, transition, offers, ask);
             if panicking.iter().any(|alone| alone.len() != 1) {
-                return Err(CannotTell);
+                return Err(PanicsTogether);
             }
             let bare = |consumed: Vec<Offer>| consumed.iter().map(|offer| offer.message).collect();
             let panics: Arc<[LocalStep]> = Arc::new([LocalStep::Panicked { choices: Vec::new() }]);

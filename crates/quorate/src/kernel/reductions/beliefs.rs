@@ -35,7 +35,7 @@ struct Beliefs {
     sets: Numbering<Arc<[ConfigurationId]>>,
     steps: HashMap<ConfigurationId, Arc<Leads>>,
     /// There were too many beliefs or members: what is known since then means nothing.
-    blown: bool,
+    too_many: bool,
 }
 
 impl ProcessStates {
@@ -44,13 +44,13 @@ impl ProcessStates {
     }
 
     /// Starts anew from the initial state, without messages that are not live, with beliefs or without.
-    pub(in crate::kernel) fn begin(
+    pub(in crate::kernel) fn prepare(
         &mut self,
         live: Option<Arc<Live>>,
         believing: bool,
         ask: &mut AskContext<'_, '_>,
     ) {
-        self.graph.begin(live, ask.model.world().channel);
+        self.graph.prepare(live, ask.model.world().channel);
         self.beliefs = believing.then(Beliefs::default);
         if let Some(beliefs) = &mut self.beliefs {
             beliefs.close(BTreeSet::from([0]), &mut self.graph, ask);
@@ -63,8 +63,8 @@ impl ProcessStates {
     }
 
     /// Were there too many beliefs?
-    pub(in crate::kernel) fn blown(&self) -> bool {
-        self.beliefs.as_ref().is_some_and(|beliefs| beliefs.blown)
+    pub(in crate::kernel) fn too_many_beliefs(&self) -> bool {
+        self.beliefs.as_ref().is_some_and(|beliefs| beliefs.too_many)
     }
 
     /// How many states are known.
@@ -163,11 +163,11 @@ impl Beliefs {
         ask: &mut AskContext<'_, '_>,
     ) -> u32 {
         let mut waiting: Vec<ConfigurationId> = members.iter().copied().collect();
-        while let Some(member) = waiting.pop().filter(|_| !self.blown) {
+        while let Some(member) = waiting.pop().filter(|_| !self.too_many) {
             let leads = self.leads(member, graph, ask);
             let silent = leads.iter().flatten().filter(|(_, sends)| *sends == NOTHING);
             waiting.extend(silent.map(|(next, _)| *next).filter(|next| members.insert(*next)));
-            self.blown |= members.len() > MEMBERS_MAX || self.sets.len() > BELIEFS_MAX;
+            self.too_many |= members.len() > MEMBERS_MAX || self.sets.len() > BELIEFS_MAX;
         }
         self.sets.number(members.into_iter().collect())
     }
