@@ -1,8 +1,9 @@
 //! What the kernel is told.
 
+use std::collections::HashSet;
 use std::sync::Arc;
 
-use super::Within;
+use crate::base::Value;
 use crate::reduce::Reductions;
 
 /// What the kernel is told.
@@ -10,9 +11,12 @@ use crate::reduce::Reductions;
 pub(crate) struct Options {
     pub(crate) reductions: Reductions,
     pub(crate) copies_max: Option<u32>,
-    pub(crate) within: Option<Arc<Within>>,
+    pub(crate) allowed_locals: Option<Arc<AllowedLocals>>,
     pub(crate) tuning: Tuning,
 }
+
+/// For each process, the local states within which something can happen.
+pub(crate) type AllowedLocals = Vec<HashSet<Value>>;
 
 /// What decides how a search is done and never what it answers: tests make the sizes small, so that small
 /// protocols go through everything that large ones do.

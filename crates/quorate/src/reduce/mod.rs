@@ -1,8 +1,7 @@
 //! Which reductions a search uses, and which go together.
 //!
 //! From: ALGORITHMS 9. A reduction is a value that the search is given; what makes it right is beside the code that
-//! does it: `kernel/local.rs` (inert messages), `kernel/component.rs` (beliefs), `kernel/stubborn.rs`,
-//! `kernel/symmetry.rs`. Here is what each can be used with.
+//! does it, in `kernel/reductions/`: `inert.rs`, `stubborn.rs`, `beliefs.rs`, `symmetry.rs`. Here is what each can be used with.
 //! Held by: testkit/tests/reductions.rs: every combination that is allowed.
 
 use std::fmt;
@@ -71,7 +70,7 @@ impl fmt::Display for Reduction {
 
 /// How finely stubborn sets look at who can send what: the refinements of MP-Basset.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
-pub enum Split {
+pub enum Refinement {
     /// Not at all: who sends to one of a role is taken to send to all, and a quorum waits for everybody.
     None,
     /// A reply goes to whom it goes.
@@ -85,17 +84,17 @@ pub enum Split {
     Auto,
 }
 
-impl Split {
+impl Refinement {
     pub(crate) fn by_reply(self) -> bool {
-        matches!(self, Split::Reply | Split::Combined | Split::Auto)
+        matches!(self, Refinement::Reply | Refinement::Combined | Refinement::Auto)
     }
 
     pub(crate) fn by_quorum(self) -> bool {
-        matches!(self, Split::Quorum | Split::Combined | Split::Auto)
+        matches!(self, Refinement::Quorum | Refinement::Combined | Refinement::Auto)
     }
 
     pub(crate) fn by_state(self) -> bool {
-        self == Split::Auto
+        self == Refinement::Auto
     }
 }
 
@@ -117,7 +116,7 @@ pub struct Reductions {
     /// Which.
     pub which: Vec<Reduction>,
     /// How stubborn sets look at who can send what.
-    pub split: Split,
+    pub refinement: Refinement,
     /// Where stubborn sets begin.
     pub seeds: Seeds,
 }
