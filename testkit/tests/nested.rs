@@ -2,19 +2,19 @@
 //! and go on, planted bugs and panics inside, restarts.
 
 use std::sync::{Arc, Mutex};
-use std::time::{Duration, Instant};
 
 use quorate::engine::dir::{Components, Ledger, Logbook, Part, dir};
-use quorate::engine::{Engine, Search, Watch};
+use quorate::engine::{Engine, Search};
 use quorate::model::Model;
 use quorate::replay::Replay;
-use quorate::report::{Coverage, Report, Stopped, Verdict};
+use quorate::report::{Report, Verdict};
 use quorate::world::{Channel, World};
 use quorate::{ProcessId, Role, RoleName, System, Transitions};
 use quorate_testkit::corpus::{STATES_MAX, for_each_seed};
 use quorate_testkit::maximal_runs::{self, Runs};
 use quorate_testkit::naive::search;
 use quorate_testkit::random::RandomProtocol;
+use quorate_testkit::tier::{RESTARTS, RESUMED};
 
 /// Searches with more places are skipped.
 const PLACES_MAX: u64 = 2_000;
@@ -107,7 +107,7 @@ fn stopped_anywhere(model: &Model, components: &Components) -> Option<Vec<String
 #[test]
 fn searches_of_systems_go_on_from_anywhere() {
     for channel in [Channel::Bag, Channel::Fifo] {
-        let found = for_each_seed(0..120, |seed| {
+        let found = for_each_seed(RESUMED.seeds(), |seed| {
             let protocol = RandomProtocol::new(seed).without_properties();
             if protocol.cyclic() {
                 return None;
@@ -131,18 +131,12 @@ fn searches_of_systems_go_on_from_anywhere() {
             differ.len(),
             &differ[..differ.len().min(8)]
         );
-        assert!(compared > 80, "only {compared} were compared");
+        assert!(compared >= RESUMED.least(81), "only {compared} were compared");
     }
 }
 
-/// Ends a search after some time.
-struct Deadline(Instant);
-
-impl Watch for Deadline {
-    fn round(&mut self, _: &Coverage) -> Option<Stopped> {
-        (Instant::now() > self.0).then_some(Stopped::Interrupted)
-    }
-}
+/// Components with so many places are no longer soon explored.
+const SOON_MAX: u64 = 10_000;
 
 /// Every planted bug, with the processes in systems, as far as it is soon found.
 #[test]
@@ -157,9 +151,13 @@ fn bugs_are_found_inside_of_systems() {
                 continue;
             }
             for components in systems(&model) {
-                let search = Search { components: Some(components.clone()), threads: 2, ..Search::default() };
-                let mut deadline = Deadline(Instant::now() + Duration::from_millis(500));
-                let report = dir(&model, &search, &mut deadline);
+                let search = Search {
+                    components: Some(components.clone()),
+                    threads: 2,
+                    states_max: Some(SOON_MAX),
+                    ..Search::default()
+                };
+                let report = dir(&model, &search, &mut ());
                 let name = format!("{} with bug {}, {components:?}", protocol.name(), bug.name);
                 match report.verdict.word() {
                     "unknown" => slow.push(name),
@@ -178,7 +176,7 @@ fn bugs_are_found_inside_of_systems() {
 /// Restarts are steps that nobody sees, in a system as elsewhere.
 #[test]
 fn restarts_inside_of_systems() {
-    let found = for_each_seed(0..300, |seed| {
+    let found = for_each_seed(RESTARTS.seeds(), |seed| {
         let protocol = RandomProtocol::for_worlds(seed);
         if protocol.cyclic() {
             return None;
@@ -230,7 +228,7 @@ fn restarts_inside_of_systems() {
         .flat_map(|(seed, (_, lines))| lines.iter().map(move |line| format!("{seed}: {line}")))
         .collect();
     assert!(differ.is_empty(), "{} of {compared}: {:#?}", differ.len(), &differ[..differ.len().min(8)]);
-    assert!(compared > 30, "only {compared} were compared");
+    assert!(compared >= RESTARTS.least(31), "only {compared} were compared");
 }
 
 /// Passes a number on to the next, which adds one; the last cannot bear what it gets after it has rested.

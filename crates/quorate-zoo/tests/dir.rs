@@ -98,7 +98,7 @@ fn every_bug_that_it_can_look_for_is_found() {
             if Engine::Dir.refused(&model).is_some() {
                 continue;
             }
-            let report = dir(&model, &Search::default(), &mut Patience::new(20));
+            let report = dir(&model, &Search::default(), &mut Patience::new(300));
             let Verdict::Violated(violation) = report.verdict else {
                 panic!("{} with bug {}: {}", protocol.name(), bug.name, report.verdict.word());
             };
