@@ -3,11 +3,12 @@
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use quorate::engine::dir::{Components, Part, dir};
-use quorate::engine::{Mutant, Search, Tuning};
+use quorate::engine::components::{Part, Partition};
+use quorate::engine::{Components, Engine, Search};
 use quorate::model::Model;
 use quorate::replay::Replay;
 use quorate::report::{Coverage, Report, Stopped, Verdict};
+use quorate::testing::{Mutant, Tuning};
 use quorate::world::{Channel, World};
 use quorate::{ProcessId, Role, RoleName, System, Transitions, observe};
 use quorate_testkit::corpus::{STATES_MAX, for_each_seed, one_seed};
@@ -49,21 +50,21 @@ fn the_enumerator_finds_the_known_numbers_of_runs() {
 }
 
 /// The same model process by process and, if there are enough, in groups of two.
-fn partitions(model: &Model) -> Vec<Components> {
+fn partitions(model: &Model) -> Vec<Partition> {
     let ids: Vec<ProcessId> = model.ids().collect();
     let pairs: Vec<Vec<ProcessId>> = ids.chunks(2).map(<[ProcessId]>::to_vec).collect();
     // Neighbours tend to have the same role; these do not.
     let apart: Vec<Vec<ProcessId>> =
         [ids.iter().step_by(2).copied().collect(), ids.iter().skip(1).step_by(2).copied().collect()].to_vec();
     let whole = vec![ids.clone()];
-    let groups = [pairs.clone(), apart, whole]
-        .map(|groups| Components::groups(model, &groups).expect("all are there"));
-    [Components::processes(model)].into_iter().chain(groups).chain(systems(model, &ids, &pairs)).collect()
+    let groups =
+        [pairs.clone(), apart, whole].map(|groups| Partition::groups(model, &groups).expect("all are there"));
+    [Partition::processes(model)].into_iter().chain(groups).chain(systems(model, &ids, &pairs)).collect()
 }
 
 /// Components that are systems of components: of pairs, of processes, and of a process and a system of the others but
 /// the last.
-fn systems(model: &Model, ids: &[ProcessId], pairs: &[Vec<ProcessId>]) -> Vec<Components> {
+fn systems(model: &Model, ids: &[ProcessId], pairs: &[Vec<ProcessId>]) -> Vec<Partition> {
     let each = |ids: &[ProcessId]| -> Vec<Part> { ids.iter().map(|id| Part::Processes(vec![*id])).collect() };
     let of_pairs = vec![Part::System(pairs.iter().cloned().map(Part::Processes).collect())];
     let half = ids.len() / 2;
@@ -73,7 +74,7 @@ fn systems(model: &Model, ids: &[ProcessId], pairs: &[Vec<ProcessId>]) -> Vec<Co
         Part::System(vec![Part::Processes(ids[..1].to_vec()), Part::System(each(&ids[1..last]))]),
         Part::Processes(ids[last..].to_vec()),
     ];
-    [of_pairs, halves, deep].map(|parts| Components::parts(model, &parts).expect("all are there")).to_vec()
+    [of_pairs, halves, deep].map(|parts| Partition::parts(model, &parts).expect("all are there")).to_vec()
 }
 
 /// In what a report differs from what the naive checker and the enumerator of runs found.
@@ -96,7 +97,7 @@ fn differences(model: &Model, found: &Findings, runs: Runs, report: &Report) -> 
         Verdict::Holds => {}
         other => differences.push(format!("the verdict is {}", other.word())),
     }
-    let counted = report.interfaces.and_then(|interfaces| interfaces.global_traces);
+    let counted = report.components().and_then(|interfaces| interfaces.global_traces);
     if let (Verdict::Holds, Runs::Count(runs)) = (&report.verdict, runs)
         && counted != Some(runs)
     {
@@ -109,7 +110,7 @@ fn differences(model: &Model, found: &Findings, runs: Runs, report: &Report) -> 
 fn figures(report: &Report) -> String {
     let Coverage { states, transitions, terminal_states, local_steps, handler_calls, .. } = report.coverage;
     let counts = (states, transitions, terminal_states, local_steps, handler_calls);
-    format!("{:?}, {:?}, {counts:?}", report.verdict, report.interfaces)
+    format!("{:?}, {:?}, {counts:?}", report.verdict, report.components())
 }
 
 /// What came of one protocol.
@@ -143,25 +144,21 @@ fn compare(seed: u64, channel: Channel) -> Option<Compared> {
         // Systems take longer.
         let count = if seed.is_multiple_of(2) { usize::MAX } else { 4 };
         for components in partitions(&model).into_iter().take(count) {
-            let search = Search {
-                components: Some(components.clone()),
-                states_max: Some(PLACES_MAX),
-                threads: 3,
-                ..Search::default()
-            };
-            let report = dir(&model, &search, &mut ());
-            let alone = dir(&model, &Search { threads: 1, ..search }, &mut ());
+            let engine = Components::default().partition(components.clone());
+            let search = Search::default().states_max(PLACES_MAX);
+            let report = engine.run(&model, &search.clone().threads(3), &mut ());
+            let alone = engine.run(&model, &search.threads(1), &mut ());
             if figures(&alone) != figures(&report) {
                 compared.differences.push(format!("{:?} on one thread", figures(&alone)));
             }
-            if components != Components::processes(&model) && report.verdict.word() == "unknown" {
+            if components != Partition::processes(&model) && report.verdict.word() == "unknown" {
                 // A group tells apart all that it has been through.
                 continue;
             }
-            compared.groups += usize::from(components != Components::processes(&model));
+            compared.groups += usize::from(components != Partition::processes(&model));
             compared.violated |= report.verdict.violation().is_some();
             let holds = report.verdict.word() == "holds";
-            let interfaces = report.interfaces.expect("it explores components");
+            let interfaces = report.components().expect("it explores components");
             compared.runs |= holds && runs != Runs::Panics;
             compared.reduced |= interfaces.global_traces > Some(interfaces.global_skeletons.into());
             let differ = differences(&model, &found, runs, &report);
@@ -229,9 +226,10 @@ fn mutants_are_noticed() {
                 Mutant::NoHeldRests => partitions(&model).pop(),
                 _ => None,
             };
-            let search = Search { components, tuning, states_max: Some(PLACES_MAX), ..Search::default() };
+            let engine = components.into_iter().fold(Components::default(), Components::partition);
+            let search = Search::default().states_max(PLACES_MAX).tuning(tuning);
             let runs = maximal_runs::count(&model, 1_000);
-            let report = |runs| (runs, dir(&model, &search, &mut ()).interfaces);
+            let report = |runs| (runs, engine.run(&model, &search, &mut ()).components());
             matches!(runs, Runs::Count(runs) if !RandomProtocol::new(*seed).cyclic()
                 && matches!(report(runs), (runs, Some(counted)) if counted.global_traces != Some(runs)))
         };
@@ -256,10 +254,10 @@ fn a_system_is_seen_as_its_group_is() {
         let groups = [one, other].map(|ids| Part::Processes(ids.to_vec()));
         let systems = [one, other].map(|ids| Part::System(each(ids)));
         let seen = [groups, systems].map(|parts| {
-            let components = Components::parts(&model, &parts);
-            let search = Search { components, states_max: Some(PLACES_MAX / 4), ..Search::default() };
-            let report = dir(&model, &search, &mut ());
-            let interfaces = report.interfaces.filter(|_| report.verdict.word() == "holds");
+            let partition = Partition::parts(&model, &parts).expect("all are there");
+            let engine = Components::default().partition(partition);
+            let report = engine.run(&model, &Search::default().states_max(PLACES_MAX / 4), &mut ());
+            let interfaces = report.components().filter(|_| report.verdict.word() == "holds");
             interfaces.map(|seen| (seen.global_skeletons, seen.global_traces, seen.local_traces))
         });
         let [Some(groups), Some(systems)] = seen else { return None };
@@ -313,7 +311,7 @@ impl Role for Moody {
 #[test]
 fn handlers_that_are_no_functions_are_noticed() {
     let model = System::new().role(MOODY, 2, |_| Moody(false)).build().unwrap();
-    let report = dir(&model, &Search::default(), &mut ());
+    let report = Components::default().run(&model, &Search::default(), &mut ());
     let told = format!("{:?}", report.verdict);
     assert!(
         matches!(report.verdict, Verdict::Unknown(Stopped::Impure(_))) && told.contains("'send'"),
@@ -367,9 +365,9 @@ fn a_group_panics_where_it_is_cut_back_to() {
         .invariant("quiet", observe(|shy: &Shy| shy.said), |_| true);
     let model = system.build().unwrap();
     let ids: Vec<ProcessId> = model.ids().collect();
-    let components = Components::groups(&model, &[ids[..2].to_vec(), ids[2..].to_vec()]);
-    let search = Search { components, ..Search::default() };
-    let report = dir(&model, &search, &mut ());
+    let groups = Partition::groups(&model, &[ids[..2].to_vec(), ids[2..].to_vec()]);
+    let engine = Components::default().partition(groups.expect("all are there"));
+    let report = engine.run(&model, &Search::default(), &mut ());
     assert!(matches!(report.verdict, Verdict::Violated(_)), "{:?}", report.verdict);
 }
 
@@ -379,9 +377,9 @@ fn restarts_are_counted_too() {
     for restarts in [1, 2] {
         let world = World { restarts: vec![("node".to_string(), restarts)], ..World::default() };
         let model = zoo("pam", &[("nodes", "2"), ("ballots", "1")]).in_world(world).unwrap();
-        let report = dir(&model, &Search::default(), &mut ());
+        let report = Components::default().run(&model, &Search::default(), &mut ());
         report.assert_holds();
-        let counted = report.interfaces.unwrap().global_traces.map(Runs::Count);
+        let counted = report.components().unwrap().global_traces.map(Runs::Count);
         assert_eq!(counted, Some(maximal_runs::count(&model, 2_000_000)), "{restarts} restarts");
     }
 }
@@ -404,9 +402,9 @@ fn the_zoo_has_as_many_runs_as_the_enumerator_finds() {
         ("pastry", vec![("nodes", "2")]),
     ] {
         let model = zoo(name, &given);
-        let report = dir(&model, &Search::default(), &mut ());
+        let report = Components::default().run(&model, &Search::default(), &mut ());
         report.assert_holds();
-        let counted = report.interfaces.unwrap().global_traces.map(Runs::Count);
+        let counted = report.components().unwrap().global_traces.map(Runs::Count);
         assert_eq!(counted, Some(maximal_runs::count(&model, 2_000_000)), "{name} {given:?}");
     }
 }
@@ -421,11 +419,11 @@ fn philosophers_in_two_components_have_as_many_runs() {
         let half = philosophers / 2;
         let together = |seats: std::ops::Range<usize>| [&sitting[seats.clone()], &forks[seats]].concat();
         let groups = [together(0..half), together(half..philosophers)];
-        let components = Components::groups(&model, &groups).expect("all are there");
-        let search = Search { components: Some(components), ..Search::default() };
-        let report = dir(&model, &search, &mut ());
+        let components = Partition::groups(&model, &groups).expect("all are there");
+        let engine = Components::default().partition(components);
+        let report = engine.run(&model, &Search::default(), &mut ());
         report.assert_holds();
-        let counted = report.interfaces.unwrap().global_traces.map(Runs::Count);
+        let counted = report.components().unwrap().global_traces.map(Runs::Count);
         assert_eq!(counted, Some(maximal_runs::count(&model, 2_000_000)), "{philosophers} philosophers");
     }
 }

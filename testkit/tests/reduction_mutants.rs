@@ -1,9 +1,9 @@
 //! The comparison of reductions.rs can fail: a reduction without one of the parts that make it right disagrees with the
 //! naive checker, on the same protocols and by the same comparison. tests/saturation.rs has a protocol by hand.
 
-use quorate::engine::{Mutant, Search, Tuning};
 use quorate::model::Model;
 use quorate::reduce::{Reduction, Reductions};
+use quorate::testing::{Mutant, Tuning};
 use quorate_testkit::naive::search;
 use quorate_testkit::random::RandomProtocol;
 use quorate_testkit::reductions::{difference, search_with};
@@ -27,9 +27,9 @@ fn noticed(mutant: Mutant, which: &[Reduction], (family, protocols): Protocols, 
                 return false;
             }
             let Some(found) = search(model, STATES_MAX) else { return false };
-            let right = search_with(which, model, *seed);
-            let tuning = Tuning { mutant: Some(mutant), ..right.tuning };
-            difference(model, &found, &Search { tuning, ..right }).is_some()
+            let (engine, right) = search_with(which, model, *seed);
+            let tuning = Tuning { mutant: Some(mutant), ..right.get_tuning() };
+            difference(model, &found, &engine, &right.tuning(tuning)).is_some()
         })
     };
     let noticed: Vec<u64> = (0..seeds_max).filter(differs).take(NOTICED_MIN).collect();

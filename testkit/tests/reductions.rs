@@ -207,8 +207,8 @@ fn is_not_misled(test: &str, mistakes: &[Mistake]) {
             let wrong: BTreeSet<String> = asymmetries(&model, &found);
             harmful.set(harmful.get() + usize::from(!wrong.is_empty()));
             let misled = |which: Vec<Reduction>| {
-                let search = search_with(&which, &model, seed);
-                let misled = wrong_symmetry_misleads(&model, &found, &search, protocol.culprit());
+                let (engine, search) = search_with(&which, &model, seed);
+                let misled = wrong_symmetry_misleads(&model, &found, (&engine, &search), protocol.culprit());
                 misled.map(|line| format!("{mistake:?}, {which:?}: {line}"))
             };
             let symmetric = |which: &Vec<Reduction>| which.contains(&Reduction::Symmetry);

@@ -4,13 +4,13 @@
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
-use quorate::engine::dir::dir;
-use quorate::engine::{self, Engine, Mutant, Search, SteppingStones, Tuning};
+use quorate::engine::{BoundedDepth, Components, Engine, Explore, Local, Search, Staged};
 use quorate::model::TraceStep;
 use quorate::model::{Model, Value};
 use quorate::property::Property;
 use quorate::replay::Replay;
 use quorate::report::{Report, Verdict};
+use quorate::testing::{Mutant, Tuning};
 use quorate::world::{Channel, World};
 use quorate_testkit::corpus::{STATES_MAX, for_each_seed};
 use quorate_testkit::naive::{Findings, search};
@@ -29,9 +29,13 @@ fn in_world(protocol: &RandomProtocol, channel: Channel) -> Model {
     protocol.model().in_world(world).expect("a world that fits")
 }
 
-fn in_stages(engine: Engine, per_stage: usize, stage_states: Option<u64>) -> Search {
-    let stones = Some(SteppingStones { per_stage, stage_states });
-    Search { engine, stones, threads: 1, states_max: Some(20 * PLACES_MAX), ..Search::default() }
+fn in_stages<E: Engine>(engine: E, stones: usize, stone_states: Option<u64>) -> Staged<E> {
+    let staged = Staged::new(engine, stones);
+    stone_states.into_iter().fold(staged, Staged::stone_states)
+}
+
+fn limited() -> Search {
+    Search::default().threads(1).states_max(20 * PLACES_MAX)
 }
 
 /// What is wrong with a run that is said to break a property.
@@ -75,14 +79,21 @@ fn compare(seed: u64, channel: Channel) -> Option<Compared> {
     let model = model(seed, channel);
     let found = search(&model, STATES_MAX)?;
     let mut compared = Compared::default();
-    for engine in [Engine::Explore, Engine::Local, Engine::BoundedDepth, Engine::Dir] {
-        let endless = engine == Engine::Dir && RandomProtocol::new(seed).cyclic();
+    let engines: [fn() -> Box<dyn Engine>; 4] = [
+        || Box::new(Explore::default()),
+        || Box::new(Local::default()),
+        || Box::new(BoundedDepth::default()),
+        || Box::new(Components::default()),
+    ];
+    for engine in engines {
+        let name = engine().name();
+        let endless = name == "components" && RandomProtocol::new(seed).cyclic();
         for (per_stage, stage_states) in [(1, Some(3)), (2, Some(8)), (4, Some(30)), (2, None)] {
             if endless && stage_states.is_none() {
                 continue;
             }
-            let report = engine::search(&model, &in_stages(engine, per_stage, stage_states), &mut ());
-            let stages = report.stages.expect("it is searched in stages");
+            let report = in_stages(engine(), per_stage, stage_states).search(&model, &limited(), &mut ());
+            let stages = report.stages().expect("it is searched in stages");
             let passed = stages.passed.unwrap_or(0);
             compared.over_one += usize::from(passed >= 1);
             compared.over_two += usize::from(passed >= 2);
@@ -94,9 +105,8 @@ fn compare(seed: u64, channel: Channel) -> Option<Compared> {
                 let more = report.verdict.word() == "holds" && stages.stages > 1;
                 more.then(|| format!("holds after {stages:?}"))
             });
-            let told =
-                |told| format!("seed {seed}, {}, {per_stage}, {stage_states:?}: {told}", engine.name());
-            compared.differences.extend(differs.map(told));
+            let line = |line| format!("seed {seed}, {name}, {per_stage}, {stage_states:?}: {line}");
+            compared.differences.extend(differs.map(line));
         }
     }
     Some(compared)
@@ -139,16 +149,15 @@ fn random_protocols_in_order() {
 fn a_story_without_its_first_part_is_noticed() {
     let noticed = |seed: &u64| {
         let model = model(*seed, Channel::Bag);
-        let right = in_stages(Engine::Explore, 2, Some(5));
-        let passed =
-            |search: &Search| engine::search(&model, search, &mut ()).stages.and_then(|one| one.passed);
-        if passed(&right).is_none_or(|stones| stones == 0) {
+        let engine = in_stages(Explore::default(), 2, Some(5));
+        let right = engine.search(&model, &limited(), &mut ());
+        if right.stages().and_then(|one| one.passed).is_none_or(|stones| stones == 0) {
             return false;
         }
-        let tuning = Tuning { mutant: Some(Mutant::NoFirstPart), ..right.tuning };
-        let wrong = Search { tuning, ..right };
-        let told = catch_unwind(AssertUnwindSafe(|| engine::search(&model, &wrong, &mut ())));
-        told.map_or(true, |report| {
+        let tuning = Tuning { mutant: Some(Mutant::NoFirstPart), ..Tuning::default() };
+        let wrong = limited().tuning(tuning);
+        let found = catch_unwind(AssertUnwindSafe(|| engine.search(&model, &wrong, &mut ())));
+        found.map_or(true, |report| {
             let violation = report.verdict.violation().expect("it is found all the same");
             wrong_story(&model, &violation.trace.steps, violation.broken.property()).is_some()
         })
@@ -161,7 +170,7 @@ fn a_story_without_its_first_part_is_noticed() {
 /// The way to a state that has these local states.
 fn way_to(model: &Model, locals: &[Value]) -> Option<Vec<TraceStep>> {
     let asking = model.clone().asking(never(locals));
-    let report = engine::explore(&asking, &Search { threads: 1, ..Search::default() }, &mut ());
+    let report = Explore::default().run(&asking, &Search::default().threads(1), &mut ());
     let steps = &report.verdict.violation()?.trace.steps;
     steps.iter().all(|step| step.panic.is_none()).then(|| steps.clone())
 }
@@ -179,23 +188,24 @@ fn differs_from_the_middle(seed: u64, channel: Channel) -> Option<(usize, Vec<St
     let way = way_to(&model, &all[all.len() / 2])?;
     let start = model.clone().after(&way).expect("steps that were taken");
     let bare = in_world(&RandomProtocol::new(seed).without_properties(), channel);
-    let whole = Search { threads: 1, look_back: true, ..Search::default() };
-    let bare = engine::explore(&bare.after(&way).expect("the same steps"), &whole, &mut ());
-    let limited = Search { states_max: Some(PLACES_MAX), threads: 1, ..Search::default() };
+    let bare = bare.after(&way).expect("the same steps");
+    let bare = Explore::default().with_census().run(&bare, &Search::default().threads(1), &mut ());
+    let limited = Search::default().threads(1).states_max(PLACES_MAX);
     let mut differences = Vec::new();
     let (global, components) = (
-        engine::explore(&start, &Search { threads: 1, ..Search::default() }, &mut ()),
-        dir(&start, &limited, &mut ()),
+        Explore::default().run(&start, &Search::default().threads(1), &mut ()),
+        Components::default().run(&start, &limited, &mut ()),
     );
     let (global, components) = (global.verdict.word(), components.verdict.word());
     if components != "unknown" && components != global {
         differences.push(format!("{components}, but globally {global}"));
     }
     let mut compared = 0;
-    if let Some(reached) = bare.seen.filter(|_| bare.verdict.word() == "holds") {
+    if let Some(reached) = bare.census().filter(|_| bare.verdict.word() == "holds") {
         for locals in all.iter().step_by(1 + all.len() / 12) {
             let can = reached.system_states.contains(locals);
-            let report = dir(&start.clone().asking(never(locals)), &limited, &mut ());
+            let asking = start.clone().asking(never(locals));
+            let report = Components::default().run(&asking, &limited, &mut ());
             match report.verdict.word() {
                 "unknown" => continue,
                 word if (word == "violated") == can => compared += 1,

@@ -3,8 +3,9 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use quorate::engine::{Order, Search, Tuning, Visited};
+use quorate::engine::{Count, Explore, Order, Search, Visited};
 use quorate::model::Model;
+use quorate::testing::Tuning;
 use quorate::world::{Channel, CrashSends, Crashes, Delivery, StepKind, World};
 use quorate_testkit::compare::{differences, explored};
 use quorate_testkit::corpus::{for_each_seed, one_seed};
@@ -20,16 +21,13 @@ const STATES_MAX: usize = 1_500;
 const SMALL: Tuning = Tuning { chunk: 2, narrow_max: 0, first_states: 30, ..Tuning::DEFAULT };
 
 /// The searches for a seed: starting threads takes longer than such a search, so most have one.
-fn searches(seed: u64) -> Vec<Search> {
-    let with = |order, visited, tuning, threads| Search {
-        order,
-        visited,
-        threads,
+fn searches(seed: u64) -> Vec<(Explore, Search)> {
+    let with = |order, visited, tuning, threads| {
+        let count = if visited == Visited::Exact { Count::SystemStates } else { Count::Nothing };
+        let engine = Explore::default().order(order).visited(visited).count(count);
         // An engine that never comes to an end should fail, not hang.
-        states_max: Some(10 * STATES_MAX as u64),
-        count_system_states: visited == Visited::Exact,
-        tuning,
-        ..Search::default()
+        let search = Search::default().threads(threads).states_max(10 * STATES_MAX as u64);
+        (engine, search.tuning(tuning))
     };
     let mut searches = vec![
         with(Order::Breadth, Visited::Exact, Tuning::default(), 1),
@@ -51,12 +49,12 @@ fn in_world(protocol: &RandomProtocol) -> Option<Model> {
 }
 
 fn disagreements(seed: u64, model: &Model, found: &Findings) -> Vec<String> {
-    let disagreeing = |search: Search| {
-        let differ = match explored(model, &search) {
+    let disagreeing = |(engine, search): (Explore, Search)| {
+        let differ = match explored(model, &engine, &search) {
             Err(panicked) => vec![panicked],
-            Ok(report) => differences(model, found, &search, &report),
+            Ok(report) => differences(model, found, (&engine, &search), &report),
         };
-        let how = format!("{:?} {:?} on {} threads", search.order, search.visited, search.threads);
+        let how = format!("{:?} {:?} on {} threads", engine.order, engine.visited, search.threads);
         differ.into_iter().map(move |line| format!("{how}: {line}"))
     };
     searches(seed).into_iter().flat_map(disagreeing).collect()

@@ -34,6 +34,9 @@ const LEFT_OUT: &[&str] = &[
     "observed",
 ];
 
+/// Options that texts name, as they are spelled and as they were when the file was written.
+const SPELLINGS: &[(&str, &str)] = &[("--delivery at-once", "--model m"), ("--copies-max", "--duplicates")];
+
 /// Searches that are tried on every protocol and planted bug. Slow engines of papers get a limit.
 const SEARCHES: &[&str] = &[
     "--reduce none",
@@ -153,7 +156,7 @@ fn answer(command: &str) -> String {
     if let Some(trace) = fields.get_mut("trace").and_then(Value::as_array_mut) {
         trace.iter_mut().for_each(|step| *step = schedule_step(step));
     }
-    json.to_string()
+    SPELLINGS.iter().fold(json.to_string(), |answer, (now, then)| answer.replace(now, then))
 }
 
 /// A step as a schedule has it: who, what, with which messages and choices.

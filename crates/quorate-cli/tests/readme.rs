@@ -6,7 +6,7 @@
 
 use crate::page::{Page, rewriting, root};
 use crate::program;
-use quorate::engine::{Search, explore};
+use quorate::engine::{Engine, Explore, Search};
 use quorate::render::svg;
 
 const PICTURE: &str = "docs/pictures/always-accept.svg";
@@ -75,7 +75,7 @@ fn the_picture_is_drawn_from_the_run() {
     let paxos = protocols.iter().find(|protocol| protocol.name() == "paxos").expect("the zoo has Paxos");
     let arguments = paxos.arguments([], Some("always-accept")).expect("the bug is known");
     let model = paxos.instance(&arguments).expect("a system");
-    let report = explore(&model, &Search::default(), &mut ());
+    let report = Explore::default().run(&model, &Search::default(), &mut ());
     let violation = report.assert_violated();
     let drawn = svg(&violation.trace, &violation.broken);
     if rewriting() {

@@ -5,7 +5,7 @@
 //! search alone, and are here to be noticed when they change.
 
 use quorate::Report;
-use quorate::engine::{Search, explore};
+use quorate::engine::{Engine, Explore, Search};
 use quorate::model::Model;
 use quorate::replay::Replay;
 use quorate::world::{StepKind, World};
@@ -15,7 +15,7 @@ use crate::instance::model;
 type Given<'a> = &'a [(&'a str, &'a str)];
 
 fn search(model: &Model) -> Report {
-    explore(model, &Search::default(), &mut ())
+    Explore::default().run(model, &Search::default(), &mut ())
 }
 
 fn restarts(times: usize) -> World {

@@ -3,14 +3,14 @@
 //! quorum transitions).
 
 use quorate::Report;
-use quorate::engine::{Search, explore};
+use quorate::engine::{Engine, Explore, Search};
 
 use crate::instance::model;
 
 type Given = Vec<(&'static str, &'static str)>;
 
 fn search(name: &str, given: &Given, bug: Option<&str>) -> Report {
-    explore(&model(name, given, bug), &Search::default(), &mut ())
+    Explore::default().run(&model(name, given, bug), &Search::default(), &mut ())
 }
 
 /// Holds, with exactly these numbers of states and transitions.

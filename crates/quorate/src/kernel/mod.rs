@@ -36,7 +36,7 @@ use std::collections::{BTreeSet, HashMap, HashSet};
 use std::sync::Arc;
 
 use crate::base::Numbering;
-pub use candidates::Classes;
+pub use candidates::CombineBy;
 pub(crate) use candidates::{Candidate, Candidates, Within};
 pub use closure::ClosureSize;
 pub(crate) use closure::{Closure, Level};
@@ -48,7 +48,7 @@ pub(crate) use options::Options;
 pub use options::{Mutant, Sleep, Tuning};
 use process::{ConfigurationId, ConfigurationStep, Start};
 use purity::Purity;
-pub(crate) use quorums::quorums_among;
+pub use quorums::quorums_among;
 use sleep::Rules;
 pub(crate) use sleep::{AWAKE, RuleId};
 use split::Split;
@@ -79,9 +79,8 @@ pub(crate) struct Found {
 }
 
 /// What the visited states of a search are made of: the local states of its processes, whatever waits for them.
-#[doc(hidden)]
 #[derive(Clone, Debug, Default)]
-pub struct Seen {
+pub struct Census {
     /// The vectors of local states; of beliefs, every one that their members make.
     pub system_states: HashSet<Vec<Value>>,
     /// Those in which nothing can happen any more.
@@ -606,8 +605,8 @@ impl<'m> Kernel<'m> {
     }
 
     /// What these global states are made of.
-    pub(crate) fn seen_in(&mut self, states: impl Iterator<Item = State>) -> Seen {
-        let mut seen = Seen::default();
+    pub(crate) fn seen_in(&mut self, states: impl Iterator<Item = State>) -> Census {
+        let mut seen = Census::default();
         let processes = self.model.processes().len();
         for state in states {
             let vector = self.vector(state);

@@ -5,7 +5,7 @@ use crate::model::QuorumSystem;
 
 /// Every way to fill a quorum with one message from each of its senders. The messages are in the order of their
 /// senders.
-pub(crate) fn quorums_among<T: Copy>(
+pub fn quorums_among<T: Copy>(
     offers: &[T],
     quorums: &QuorumSystem,
     sender: impl Fn(&T) -> ProcessId,

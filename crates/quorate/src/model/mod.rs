@@ -6,6 +6,7 @@
 //! Invariant: nothing here looks at more than one process's local state and the messages it consumes.
 
 mod in_world;
+mod refusal;
 mod run;
 mod script;
 mod snapshot;
@@ -14,6 +15,7 @@ mod symmetry;
 use std::sync::Arc;
 
 pub(crate) use in_world::at_end;
+pub use refusal::Refusal;
 pub use run::{Consumed, Origin, Schedule, ScheduledStep, Sent, Taken, Trace, TraceStep};
 pub(crate) use script::{MISFIT, Script};
 pub(crate) use snapshot::{Snapshot, TracedMessage};
@@ -355,7 +357,7 @@ impl Model {
 
     /// The messages of `candidates` that a transition would look at, as groups: messages of one group may
     /// be consumed together.
-    pub(crate) fn keys(
+    pub fn keys(
         &self,
         process: ProcessId,
         transition: usize,

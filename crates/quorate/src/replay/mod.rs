@@ -6,11 +6,13 @@
 //! Held by: every `Violated` of every test passes through here; mutated traces are refused
 //! (quorate-cli/tests/replay.rs).
 
+mod confirm;
 mod minimise;
 
 use std::fmt;
 use std::sync::Arc;
 
+pub use confirm::{Length, Violation, confirm};
 pub use minimise::{follow_causes, minimise};
 
 use crate::base::{ProcessId, Value};
