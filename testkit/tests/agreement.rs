@@ -11,9 +11,10 @@ use quorate::testing::{Sleep, Tuning};
 use quorate::world::World;
 use quorate::{Report, Role, RoleName, System, Transitions, majority_of, observe};
 use quorate_testkit::compare::{differences, explored};
-use quorate_testkit::corpus::{STATES_MAX, for_each_seed, one_seed, seeds};
+use quorate_testkit::corpus::{STATES_MAX, for_each_seed, one_seed};
 use quorate_testkit::naive::{Findings, NO_PANIC, search};
 use quorate_testkit::random::RandomProtocol;
+use quorate_testkit::tier::AGREEMENT;
 
 /// The zoo's default instances are small enough for the naive checker.
 const ZOO_STATES_MAX: usize = 200_000;
@@ -97,7 +98,7 @@ fn compare(protocol: &RandomProtocol) -> Option<Compared> {
 
 #[test]
 fn random_protocols() {
-    let results = for_each_seed(seeds(), |seed| compare(&RandomProtocol::new(seed)));
+    let results = for_each_seed(AGREEMENT.seeds(), |seed| compare(&RandomProtocol::new(seed)));
     let compared = || results.iter().filter_map(|(seed, compared)| Some((seed, compared.as_ref()?)));
     let (count, skipped) = (compared().count(), results.len() - compared().count());
     let violated = compared().filter(|(_, compared)| compared.violated).count();
@@ -107,16 +108,14 @@ fn random_protocols() {
         .filter(|(_, compared)| !compared.disagreements.is_empty())
         .map(|(seed, compared)| {
             format!(
-                "seed {seed}: {}\n  QUORATE_SEED={seed} cargo test -p quorate-testkit --test agreement one_seed -- --nocapture",
+                "seed {seed}: {}\n  QUORATE_SEED={seed} cargo test -p quorate-testkit --test main agreement::one_seed -- --nocapture",
                 compared.disagreements[0]
             )
         })
         .collect();
     let first: Vec<&str> = disagreeing.iter().take(5).map(String::as_str).collect();
     assert!(disagreeing.is_empty(), "{} protocols disagree:\n{}", disagreeing.len(), first.join("\n"));
-    if std::env::var_os("QUORATE_SEEDS").is_none() {
-        assert!(count >= 2_000, "only {count} protocols were compared");
-    }
+    assert!(count >= AGREEMENT.least(2_000), "only {count} protocols were compared");
 }
 
 /// Reproduces one protocol of the above: the one that `QUORATE_SEED` names.

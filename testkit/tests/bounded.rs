@@ -11,9 +11,10 @@ use quorate::report::{Report, Stopped};
 use quorate::testing::{Mutant, Tuning};
 use quorate_papers::PlainDepth;
 use quorate_testkit::compare::{differences, explored};
-use quorate_testkit::corpus::{for_each_seed, seeds};
+use quorate_testkit::corpus::for_each_seed;
 use quorate_testkit::naive::{Findings, NO_PANIC, search};
 use quorate_testkit::random::RandomProtocol;
+use quorate_testkit::tier::BOUNDED;
 
 /// Protocols with more states are skipped.
 const STATES_MAX: usize = 1_500;
@@ -133,7 +134,7 @@ fn disagreements(protocol: &RandomProtocol) -> Option<Vec<String>> {
 
 #[test]
 fn random_protocols() {
-    let results = for_each_seed(seeds(), |seed| disagreements(&RandomProtocol::new(seed)));
+    let results = for_each_seed(BOUNDED.seeds(), |seed| disagreements(&RandomProtocol::new(seed)));
     let compared = results.iter().filter(|(_, result)| result.is_some()).count();
     let disagreeing: Vec<String> = results
         .iter()
@@ -142,7 +143,7 @@ fn random_protocols() {
     println!("{compared} protocols compared");
     let first = disagreeing.iter().take(5).map(String::as_str).collect::<Vec<_>>().join("\n");
     assert!(disagreeing.is_empty(), "{} protocols disagree:\n{first}", disagreeing.len());
-    assert!(std::env::var_os("QUORATE_SEEDS").is_some() || compared >= 2_000, "{compared} compared");
+    assert!(compared >= BOUNDED.least(2_000), "{compared} compared");
 }
 
 /// On how many protocols a mistake must be noticed.
@@ -161,4 +162,5 @@ fn a_state_met_on_a_shorter_way_is_not_looked_at_again() {
     };
     let noticed: Vec<u64> = (0..500).filter(differs).take(NOTICED_MIN).collect();
     assert_eq!(noticed.len(), NOTICED_MIN, "noticed by seeds {noticed:?} only");
+    BOUNDED.catches(Mutant::NoSecondLook, &noticed);
 }

@@ -10,9 +10,10 @@ use quorate::report::{Report, Verdict};
 use quorate::testing::{Mutant, Tuning};
 use quorate::world::{Channel, World};
 use quorate::{ProcessId, Role, RoleName, System, Transitions, observe};
-use quorate_testkit::corpus::{self, STATES_MAX, for_each_seed, one_seed};
+use quorate_testkit::corpus::{STATES_MAX, for_each_seed, one_seed};
 use quorate_testkit::naive::{Findings, search};
 use quorate_testkit::random::RandomProtocol;
+use quorate_testkit::tier::{CONJUNCTIONS, CONJUNCTIONS_IN_ORDER, Family, are_seeds_named};
 
 /// Components with more places are too large.
 const PLACES_MAX: u64 = 1_000;
@@ -100,10 +101,8 @@ fn compare(seed: u64, channel: Channel, mutant: Option<Mutant>) -> Option<Compar
 
 #[track_caller]
 #[expect(clippy::print_stdout, reason = "a test may say what it has seen")]
-fn compare_all(channel: Channel, seeds: std::ops::Range<u64>) {
-    let others = std::env::var_os("QUORATE_SEEDS").is_some();
-    let seeds = if others { corpus::seeds() } else { seeds };
-    let results = for_each_seed(seeds, |seed| compare(seed, channel, None));
+fn compare_all(channel: Channel, family: &Family) {
+    let results = for_each_seed(family.seeds(), |seed| compare(seed, channel, None));
     let compared: Vec<(u64, &Compared)> =
         results.iter().filter_map(|(seed, compared)| Some((*seed, compared.as_ref()?))).collect();
     let sum = |of: fn(&Compared) -> usize| compared.iter().map(|(_, compared)| of(compared)).sum::<usize>();
@@ -121,21 +120,25 @@ fn compare_all(channel: Channel, seeds: std::ops::Range<u64>) {
         .collect();
     let first: Vec<&str> = different.iter().take(8).map(String::as_str).collect();
     assert!(different.is_empty(), "{} protocols differ:\n{}", different.len(), first.join("\n"));
-    if others {
+    if are_seeds_named() {
         return;
     }
-    assert!(compared.len() >= 200, "only {} protocols were compared", compared.len());
-    assert!(held.min(violated) > 200 && held_in_groups.min(violated_in_groups) > 200, "they test too little");
+    let least = family.least(200);
+    assert!(compared.len() >= least, "only {} protocols were compared", compared.len());
+    assert!(
+        held.min(violated) > least && held_in_groups.min(violated_in_groups) > least,
+        "they test too little"
+    );
 }
 
 #[test]
 fn random_protocols() {
-    compare_all(Channel::Bag, 0..560);
+    compare_all(Channel::Bag, &CONJUNCTIONS);
 }
 
 #[test]
 fn random_protocols_in_order() {
-    compare_all(Channel::Fifo, 2_000..2_450);
+    compare_all(Channel::Fifo, &CONJUNCTIONS_IN_ORDER);
 }
 
 /// The comparison can fail: if no component waits for what others send, violations are missed.
@@ -147,6 +150,7 @@ fn a_mutant_is_noticed() {
     };
     let noticed: Vec<u64> = (0..560).filter(differs).take(3).collect();
     assert_eq!(noticed.len(), 3, "noticed by seeds {noticed:?} only");
+    CONJUNCTIONS.catches(Mutant::NoWaiting, &noticed);
 }
 
 /// Reproduces one protocol of the above: the one that `QUORATE_SEED` names.

@@ -11,16 +11,16 @@ use quorate::report::{Coverage, Report, Stopped, Verdict};
 use quorate::testing::{Mutant, Tuning};
 use quorate::world::{Channel, World};
 use quorate::{ProcessId, Role, RoleName, System, Transitions, observe};
-use quorate_testkit::corpus::{self, STATES_MAX, for_each_seed, one_seed};
+use quorate_testkit::corpus::{STATES_MAX, for_each_seed, one_seed};
 use quorate_testkit::maximal_runs::{self, Runs};
 use quorate_testkit::naive::{Findings, search};
 use quorate_testkit::random::RandomProtocol;
+use quorate_testkit::tier::{COMPONENTS, COMPONENTS_IN_ORDER, Family, SYSTEMS_AS_GROUPS, are_seeds_named};
 
 /// Protocols with more are skipped.
 const RUN_STATES_MAX: usize = 5_000;
 /// Components with more places are too large.
 const PLACES_MAX: u64 = 2_000;
-const SEEDS: std::ops::Range<u64> = 0..1_250;
 
 fn zoo(name: &str, given: &[(&str, &str)]) -> Model {
     let protocols = quorate_zoo::protocols();
@@ -170,9 +170,8 @@ fn compare(seed: u64, channel: Channel) -> Option<Compared> {
 
 #[track_caller]
 #[expect(clippy::print_stdout, reason = "a test may say what it has seen")]
-fn compare_all(channel: Channel, seeds: std::ops::Range<u64>, wanted: usize) {
-    let others = std::env::var_os("QUORATE_SEEDS").is_some();
-    let results = for_each_seed(if others { corpus::seeds() } else { seeds }, |seed| compare(seed, channel));
+fn compare_all(channel: Channel, family: &Family, wanted: usize) {
+    let results = for_each_seed(family.seeds(), |seed| compare(seed, channel));
     let compared: Vec<(u64, &Compared)> =
         results.iter().filter_map(|(seed, compared)| Some((*seed, compared.as_ref()?))).collect();
     let with = |has: fn(&Compared) -> bool| compared.iter().filter(|(_, compared)| has(compared)).count();
@@ -189,9 +188,10 @@ fn compare_all(channel: Channel, seeds: std::ops::Range<u64>, wanted: usize) {
         .collect();
     let first: Vec<&str> = different.iter().take(8).map(String::as_str).collect();
     assert!(different.is_empty(), "{} protocols differ:\n{}", different.len(), first.join("\n"));
-    if others {
+    if are_seeds_named() {
         return;
     }
+    let wanted = family.least(wanted);
     assert!(compared.len() >= wanted, "only {} protocols were compared", compared.len());
     assert!(groups > 2 * wanted, "only {groups} groupings were compared");
     assert!(violated > wanted / 10 && runs > wanted / 2 && reduced > wanted / 20, "they test too little");
@@ -199,12 +199,12 @@ fn compare_all(channel: Channel, seeds: std::ops::Range<u64>, wanted: usize) {
 
 #[test]
 fn random_protocols() {
-    compare_all(Channel::Bag, SEEDS, 500);
+    compare_all(Channel::Bag, &COMPONENTS, 500);
 }
 
 #[test]
 fn random_protocols_in_order() {
-    compare_all(Channel::Fifo, 2_000..2_500, 200);
+    compare_all(Channel::Fifo, &COMPONENTS_IN_ORDER, 200);
 }
 
 /// The comparison can fail: without one of the parts that make it right, the engine is noticed.
@@ -235,6 +235,7 @@ fn mutants_are_noticed() {
         };
         let noticed: Vec<u64> = seeds.filter(differs).take(wanted).collect();
         assert_eq!(noticed.len(), wanted, "{mutant:?} is noticed by seeds {noticed:?} only");
+        COMPONENTS.catches(mutant, &noticed);
     }
 }
 
@@ -262,13 +263,19 @@ fn a_system_is_seen_as_its_group_is() {
         let [Some(groups), Some(systems)] = seen else { return None };
         Some((groups, systems))
     };
-    let seen: Vec<_> = for_each_seed(0..700, seen).into_iter().filter_map(|(_, seen)| seen).collect();
+    let seen: Vec<_> =
+        for_each_seed(SYSTEMS_AS_GROUPS.seeds(), seen).into_iter().filter_map(|(_, seen)| seen).collect();
     let mut fewer = 0;
     for (groups, systems) in &seen {
         assert_eq!((groups.0, groups.1), (systems.0, systems.1));
         fewer += usize::from(systems.2 < groups.2);
     }
-    assert!(seen.len() > 60 && fewer > 20, "{} were compared, {fewer} have fewer local traces", seen.len());
+    let least = |of| SYSTEMS_AS_GROUPS.least(of);
+    assert!(
+        seen.len() > least(60) && fewer > least(20),
+        "{} were compared, {fewer} have fewer local traces",
+        seen.len()
+    );
 }
 
 /// Reproduces one protocol of the above: the one that `QUORATE_SEED` names.

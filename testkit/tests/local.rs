@@ -11,9 +11,10 @@ use quorate::report::Verdict;
 use quorate::testing::{Mutant, Tuning, closure_of};
 use quorate::world::{Channel, World};
 use quorate::{Outbox, ProcessId, Received, Role, RoleName, System, Transitions, observe};
-use quorate_testkit::corpus::{for_each_seed, seeds};
+use quorate_testkit::corpus::for_each_seed;
 use quorate_testkit::naive::{Findings, NO_PANIC, search};
 use quorate_testkit::random::RandomProtocol;
+use quorate_testkit::tier::{DUPLICATES, LOCAL, SNAPSHOTS};
 use quorate_testkit::worlds::random_world;
 
 /// Protocols with more states are skipped.
@@ -81,7 +82,7 @@ fn fail_if_any(disagreeing: &[(u64, String)]) {
 
 #[test]
 fn random_protocols() {
-    let results = for_each_seed(seeds(), |seed| disagreement(&RandomProtocol::new(seed).model()));
+    let results = for_each_seed(LOCAL.seeds(), |seed| disagreement(&RandomProtocol::new(seed).model()));
     let disagreeing: Vec<(u64, String)> =
         results.into_iter().filter_map(|(seed, differs)| Some((seed, differs?))).collect();
     fail_if_any(&disagreeing);
@@ -89,7 +90,7 @@ fn random_protocols() {
 
 #[test]
 fn random_protocols_in_random_worlds() {
-    let results = for_each_seed(seeds(), |seed| {
+    let results = for_each_seed(LOCAL.seeds(), |seed| {
         let model = RandomProtocol::for_worlds(seed).model();
         let world = random_world(seed, &model);
         disagreement(&model.in_world(world).ok()?)
@@ -156,7 +157,7 @@ fn ask_pairs(protocol: &RandomProtocol, tuning: Tuning) -> Option<Asked> {
 
 #[test]
 fn every_candidate_is_decided_as_the_naive_checker_does() {
-    let results = for_each_seed(seeds(), |seed| ask_pairs(&RandomProtocol::new(seed), WIDE));
+    let results = for_each_seed(LOCAL.seeds(), |seed| ask_pairs(&RandomProtocol::new(seed), WIDE));
     let mut total = Asked::default();
     let mut wrong = Vec::new();
     for (seed, asked) in results {
@@ -167,7 +168,10 @@ fn every_candidate_is_decided_as_the_naive_checker_does() {
     }
     println!("{} pairs are reached, {} only seem to be", total.reachable, total.spurious);
     fail_if_any(&wrong);
-    assert!(total.reachable > 2_000 && total.spurious > 500, "the pairs tell both ways");
+    assert!(
+        total.reachable > LOCAL.least(2_000) && total.spurious > LOCAL.least(500),
+        "the pairs tell both ways"
+    );
 }
 
 /// Starts along a run to a pair of local states, and asks from there for that pair and for others. Says how often it
@@ -216,12 +220,12 @@ fn ask_from_snapshots(protocol: &RandomProtocol) -> Option<Result<usize, String>
 
 #[test]
 fn from_a_snapshot_a_run_goes_on_as_it_could() {
-    let results = for_each_seed(0..600, |seed| ask_from_snapshots(&RandomProtocol::new(seed)));
+    let results = for_each_seed(SNAPSHOTS.seeds(), |seed| ask_from_snapshots(&RandomProtocol::new(seed)));
     let wrong: Vec<(u64, String)> =
         results.iter().filter_map(|(seed, asked)| Some((*seed, asked.clone()?.err()?))).collect();
     fail_if_any(&wrong);
     let asked: usize = results.into_iter().filter_map(|(_, asked)| asked?.ok()).sum();
-    assert!(asked > 2_000, "asked {asked} times");
+    assert!(asked > SNAPSHOTS.least(2_000), "asked {asked} times");
 }
 
 #[test]
@@ -231,7 +235,9 @@ fn mistakes_are_noticed() {
         let wrong = for_each_seed(seeds, |seed| {
             ask_pairs(&RandomProtocol::new(seed), tuning).is_some_and(|asked| asked.wrong.is_some())
         });
-        wrong.iter().filter(|(_, wrong)| *wrong).count()
+        let noticed: Vec<u64> = wrong.iter().filter(|(_, wrong)| *wrong).map(|(seed, _)| *seed).collect();
+        LOCAL.catches(mutant, &noticed);
+        noticed.len()
     };
     assert!(noticed(Mutant::NoAncestors, 0..100) > 10, "processes must go a way to where things go wrong");
     assert!(noticed(Mutant::ConsumedOnce, 0..1_000) > 0, "messages are sent twice");
@@ -389,7 +395,7 @@ fn a_limit_on_duplicates_is_said_where_it_was_reached() {
 
 #[test]
 fn without_duplicates_bags_are_sets() {
-    let differing = for_each_seed(0..400, |seed| {
+    let differing = for_each_seed(DUPLICATES.seeds(), |seed| {
         let bags = RandomProtocol::new(seed).model();
         let sets = RandomProtocol::new(seed).model();
         let sets = sets.in_world(World { channel: Channel::Set, ..World::default() }).ok()?;

@@ -20,5 +20,6 @@ mod saturation;
 mod stones;
 mod symmetry;
 mod theorems;
+mod tiers;
 mod traces;
 mod worlds;

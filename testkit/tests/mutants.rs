@@ -8,6 +8,7 @@ use quorate::testing::{Sleep, Tuning};
 use quorate_testkit::compare::{differences, explored};
 use quorate_testkit::naive::{Attempt, Letter, Semantics, put, search_with};
 use quorate_testkit::random::RandomProtocol;
+use quorate_testkit::tier::AGREEMENT;
 
 /// On how many protocols a mistake must be noticed.
 const NOTICED_MIN: usize = 3;
@@ -32,6 +33,7 @@ fn noticed_with(mistake: Semantics, tuning: Tuning) {
     };
     let noticed: Vec<u64> = (0..SEEDS_MAX).filter(differs).take(NOTICED_MIN).collect();
     assert_eq!(noticed.len(), NOTICED_MIN, "the mistake is noticed by seeds {noticed:?} only");
+    AGREEMENT.catches(std::thread::current().name(), &noticed);
 }
 
 #[test]

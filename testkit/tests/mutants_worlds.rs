@@ -6,6 +6,7 @@ use quorate::world::{Channel, CrashSends, Crashes, Delivery, StepKind, World};
 use quorate_testkit::compare::{differences, explored};
 use quorate_testkit::naive::{Inbox, Semantics, happen, left, may_take, put, search_with};
 use quorate_testkit::random::RandomProtocol;
+use quorate_testkit::tier::WORLDS;
 use quorate_testkit::worlds::random_world;
 
 /// On how many protocols a mistake must be noticed.
@@ -34,6 +35,7 @@ fn noticed(matters: impl Fn(&World) -> bool, mistake: Semantics) {
     };
     let noticed: Vec<u64> = (0..SEEDS_MAX).filter(differs).take(NOTICED_MIN).collect();
     assert_eq!(noticed.len(), NOTICED_MIN, "the mistake is noticed by seeds {noticed:?} only");
+    WORLDS.catches(std::thread::current().name(), &noticed);
 }
 
 /// A channel that is taken for another.

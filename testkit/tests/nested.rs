@@ -2,19 +2,19 @@
 //! and go on, planted bugs and panics inside, restarts.
 
 use std::sync::{Arc, Mutex};
-use std::time::{Duration, Instant};
 
 use quorate::engine::components::{LogStore, Part, Partition, ProgressLog};
 use quorate::engine::{Components, Engine, Search};
 use quorate::model::Model;
 use quorate::replay::Replay;
-use quorate::report::{Coverage, Report, Stopped, Verdict, Watch};
+use quorate::report::{Report, Verdict};
 use quorate::world::{Channel, World};
 use quorate::{ProcessId, Role, RoleName, System, Transitions};
 use quorate_testkit::corpus::{STATES_MAX, for_each_seed};
 use quorate_testkit::maximal_runs::{self, Runs};
 use quorate_testkit::naive::search;
 use quorate_testkit::random::RandomProtocol;
+use quorate_testkit::tier::{RESTARTS, RESUMED};
 
 /// Searches with more places are skipped.
 const PLACES_MAX: u64 = 2_000;
@@ -106,7 +106,7 @@ fn stopped_anywhere(model: &Model, components: &Partition) -> Option<Vec<String>
 #[test]
 fn searches_of_systems_go_on_from_anywhere() {
     for channel in [Channel::Bag, Channel::Fifo] {
-        let found = for_each_seed(0..120, |seed| {
+        let found = for_each_seed(RESUMED.seeds(), |seed| {
             let protocol = RandomProtocol::new(seed).without_properties();
             if protocol.cyclic() {
                 return None;
@@ -130,18 +130,12 @@ fn searches_of_systems_go_on_from_anywhere() {
             differ.len(),
             &differ[..differ.len().min(8)]
         );
-        assert!(compared > 80, "only {compared} were compared");
+        assert!(compared >= RESUMED.least(81), "only {compared} were compared");
     }
 }
 
-/// Ends a search after some time.
-struct Deadline(Instant);
-
-impl Watch for Deadline {
-    fn progress(&mut self, _: &Coverage) -> Option<Stopped> {
-        (Instant::now() > self.0).then_some(Stopped::Interrupted)
-    }
-}
+/// Components with so many places are no longer soon explored.
+const SOON_MAX: u64 = 10_000;
 
 /// Every planted bug, with the processes in systems, as far as it is soon found.
 #[test]
@@ -157,8 +151,8 @@ fn bugs_are_found_inside_of_systems() {
             }
             for components in systems(&model) {
                 let engine = Components::default().partition(components.clone());
-                let mut deadline = Deadline(Instant::now() + Duration::from_millis(500));
-                let report = engine.run(&model, &Search::default().threads(2), &mut deadline);
+                let search = Search::default().threads(2).states_max(SOON_MAX);
+                let report = engine.run(&model, &search, &mut ());
                 let name = format!("{} with bug {}, {components:?}", protocol.name(), bug.name);
                 match report.verdict.word() {
                     "unknown" => slow.push(name),
@@ -177,7 +171,7 @@ fn bugs_are_found_inside_of_systems() {
 /// Restarts are steps that nobody sees, in a system as elsewhere.
 #[test]
 fn restarts_inside_of_systems() {
-    let found = for_each_seed(0..300, |seed| {
+    let found = for_each_seed(RESTARTS.seeds(), |seed| {
         let protocol = RandomProtocol::for_worlds(seed);
         if protocol.cyclic() {
             return None;
@@ -225,7 +219,7 @@ fn restarts_inside_of_systems() {
         .flat_map(|(seed, (_, lines))| lines.iter().map(move |line| format!("{seed}: {line}")))
         .collect();
     assert!(differ.is_empty(), "{} of {compared}: {:#?}", differ.len(), &differ[..differ.len().min(8)]);
-    assert!(compared > 30, "only {compared} were compared");
+    assert!(compared >= RESTARTS.least(31), "only {compared} were compared");
 }
 
 /// Passes a number on to the next, which adds one; the last cannot bear what it gets after it has rested.

@@ -15,6 +15,7 @@ use quorate::world::{Channel, World};
 use quorate_testkit::corpus::{STATES_MAX, for_each_seed};
 use quorate_testkit::naive::{Findings, search};
 use quorate_testkit::random::RandomProtocol;
+use quorate_testkit::tier::{Family, MIDDLE, MIDDLE_IN_ORDER, STONES, STONES_IN_ORDER};
 
 /// Components with more places are too large.
 const PLACES_MAX: u64 = 2_000;
@@ -113,9 +114,11 @@ fn compare(seed: u64, channel: Channel) -> Option<Compared> {
 
 #[track_caller]
 #[expect(clippy::print_stdout, reason = "a test may say what it has seen")]
-fn compare_all(channel: Channel, seeds: std::ops::Range<u64>) {
-    let compared: Vec<Compared> =
-        for_each_seed(seeds, |seed| compare(seed, channel)).into_iter().filter_map(|(_, one)| one).collect();
+fn compare_all(channel: Channel, family: &Family) {
+    let compared: Vec<Compared> = for_each_seed(family.seeds(), |seed| compare(seed, channel))
+        .into_iter()
+        .filter_map(|(_, one)| one)
+        .collect();
     let sum = |of: fn(&Compared) -> usize| compared.iter().map(of).sum::<usize>();
     let (one, two) = (sum(|one| one.over_one), sum(|one| one.over_two));
     let (holds, unknown) = (sum(|one| one.holds), sum(|one| one.unknown));
@@ -126,17 +129,19 @@ fn compare_all(channel: Channel, seeds: std::ops::Range<u64>) {
     let different: Vec<&String> = compared.iter().flat_map(|one| &one.differences).collect();
     let first: Vec<&str> = different.iter().take(8).map(|one| one.as_str()).collect();
     assert!(different.is_empty(), "{} differ:\n{}", different.len(), first.join("\n"));
-    assert!(one > 50 && two > 10 && holds > 50 && unknown > 50, "they test too little");
+    let least = |of| family.least(of);
+    assert!(one >= least(51) && two >= least(11), "they test too little");
+    assert!(holds >= least(51) && unknown >= least(51), "they test too little");
 }
 
 #[test]
 fn random_protocols() {
-    compare_all(Channel::Bag, 0..300);
+    compare_all(Channel::Bag, &STONES);
 }
 
 #[test]
 fn random_protocols_in_order() {
-    compare_all(Channel::Fifo, 400..800);
+    compare_all(Channel::Fifo, &STONES_IN_ORDER);
 }
 
 /// A stone's story without its first part is noticed: by replay, before it is told.
@@ -159,6 +164,7 @@ fn a_story_without_its_first_part_is_noticed() {
     };
     let noticed: Vec<u64> = (0..600).filter(noticed).take(3).collect();
     assert_eq!(noticed.len(), 3, "it is noticed by seeds {noticed:?} only");
+    STONES.catches(Mutant::NoFirstPart, &noticed);
 }
 
 /// The way to a state that has these local states.
@@ -217,8 +223,8 @@ fn differs_from_the_middle(seed: u64, channel: Channel) -> Option<(usize, Vec<St
 
 #[test]
 fn components_that_start_in_the_middle_reach_what_global_states_reach() {
-    for (channel, seeds) in [(Channel::Bag, 0..200), (Channel::Fifo, 500..650)] {
-        let results = for_each_seed(seeds, |seed| differs_from_the_middle(seed, channel));
+    for (channel, family) in [(Channel::Bag, MIDDLE), (Channel::Fifo, MIDDLE_IN_ORDER)] {
+        let results = for_each_seed(family.seeds(), |seed| differs_from_the_middle(seed, channel));
         let differing = results.iter().filter_map(|(seed, one)| {
             let (_, differences) = one.as_ref()?;
             Some(format!("seed {seed}: {}", differences.first()?))
@@ -227,6 +233,6 @@ fn components_that_start_in_the_middle_reach_what_global_states_reach() {
         let first = differing.iter().take(8).map(String::as_str).collect::<Vec<_>>().join("\n");
         assert!(differing.is_empty(), "{channel}: {} differ:\n{first}", differing.len());
         let compared: usize = results.iter().filter_map(|(_, one)| Some(one.as_ref()?.0)).sum();
-        assert!(compared > 500, "{channel}: only {compared} states were compared");
+        assert!(compared >= family.least(501), "{channel}: only {compared} states were compared");
     }
 }

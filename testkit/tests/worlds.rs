@@ -8,9 +8,10 @@ use quorate::model::Model;
 use quorate::testing::Tuning;
 use quorate::world::{Channel, CrashSends, Crashes, Delivery, StepKind, World};
 use quorate_testkit::compare::{differences, explored};
-use quorate_testkit::corpus::{for_each_seed, one_seed, seeds};
+use quorate_testkit::corpus::{for_each_seed, one_seed};
 use quorate_testkit::naive::{Findings, NO_PANIC, search};
 use quorate_testkit::random::RandomProtocol;
+use quorate_testkit::tier::WORLDS;
 use quorate_testkit::worlds::random_world;
 
 /// Protocols with more states are skipped.
@@ -167,7 +168,7 @@ const AT_LEAST: [(&str, usize); 38] = [
 
 #[test]
 fn random_protocols_in_random_worlds() {
-    let results = for_each_seed(seeds(), compare);
+    let results = for_each_seed(WORLDS.seeds(), compare);
     let compared = || results.iter().filter_map(|(seed, compared)| Some((seed, compared.as_ref()?)));
     let count = compared().count();
     println!("{count} protocols compared, {} skipped", results.len() - count);
@@ -177,24 +178,26 @@ fn random_protocols_in_random_worlds() {
     }
     let counted = |feature: &str| counts.get(feature).copied().unwrap_or(0);
     for (feature, least) in AT_LEAST {
-        println!("{:>6} have {feature}, of {least}", counted(feature));
+        println!("{:>6} have {feature}, of {}", counted(feature), WORLDS.least(least));
     }
     let disagreeing: Vec<String> = compared()
         .filter(|(_, compared)| !compared.disagreements.is_empty())
         .map(|(seed, compared)| {
             format!(
-                "seed {seed}: {}\n  QUORATE_SEED={seed} cargo test -p quorate-testkit --test worlds one_seed -- --nocapture",
+                "seed {seed}: {}\n  QUORATE_SEED={seed} cargo test -p quorate-testkit --test main worlds::one_seed -- --nocapture",
                 compared.disagreements[0]
             )
         })
         .collect();
     let first: Vec<&str> = disagreeing.iter().take(5).map(String::as_str).collect();
     assert!(disagreeing.is_empty(), "{} protocols disagree:\n{}", disagreeing.len(), first.join("\n"));
-    if std::env::var_os("QUORATE_SEEDS").is_none() {
-        assert!(count >= 1_500, "only {count} protocols were compared");
-        for (feature, least) in AT_LEAST {
-            assert!(counted(feature) >= least, "only {} protocols have {feature}", counted(feature));
-        }
+    assert!(count >= WORLDS.least(1_500), "only {count} protocols were compared");
+    for (feature, least) in AT_LEAST {
+        assert!(
+            counted(feature) >= WORLDS.least(least),
+            "only {} protocols have {feature}",
+            counted(feature)
+        );
     }
 }
 

@@ -16,8 +16,11 @@ const HELP: &str = "\
 cargo xtask COMMAND
 
   test [STEP...]   Everything that must hold before a merge, in this order, stopping at the first failure:
-                   components, tidy, format, clippy, bare, peers, tests, doctests, docs, bench.
-                   With steps named, only those. Missing parts of the toolchain are installed.
+                   components, tidy, format, clippy, bare, tests, doctests, docs, bench. With steps named, only
+                   those. Missing parts of the toolchain are installed. Random protocols are few, of which some
+                   change with the commit.
+      --full         all random protocols, and the steps that take long: peers (lints of the benchmark's own
+                     package), package (packs what is published), and bench with a release build and peers
   tidy             The style of the house as a test: only the `tidy` step, without building anything.
       --graph        which modules of the library may use which, and the order of files inside some of them
   bench            The reference Paxos (3,3,1), unreduced, in Quorate, stateright, SPIN and rumur, in turns, and

@@ -103,7 +103,7 @@ fn every_bug_that_it_can_look_for_is_found() {
             if refuses(&model).is_some() {
                 continue;
             }
-            let report = Components::default().run(&model, &Search::default(), &mut Patience::new(20));
+            let report = Components::default().run(&model, &Search::default(), &mut Patience::new(300));
             let Verdict::Violated(violation) = report.verdict else {
                 panic!("{} with bug {}: {}", protocol.name(), bug.name, report.verdict.word());
             };
