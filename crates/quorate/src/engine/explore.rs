@@ -314,7 +314,7 @@ fn told_violation(
         order: Order::Breadth,
         visited: Visited::Exact,
         reductions: Reductions::default(),
-        states_max: told.is_some().then_some(search.tuning.retelling_states),
+        states_max: told.is_some().then_some(search.tuning.explain_states),
         bytes_max: None,
         count_system_states: false,
         look_back: false,

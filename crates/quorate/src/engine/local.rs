@@ -26,7 +26,7 @@ use crate::report::{Coverage, LocalCoverage, Report, Stopped, Verdict};
 const GOALS_MAX: usize = 32;
 const GOAL_STATES: u64 = 400;
 /// How many states a search without reductions may take to tell what a search for a candidate has found.
-const RETELLING_STATES: u64 = 200_000;
+const EXPLAIN_STATES: u64 = 200_000;
 
 /// Checks a model from its local states.
 pub fn local(model: &Model, search: &Search, watch: &mut dyn Watch) -> Report {
@@ -243,7 +243,7 @@ impl Run<'_> {
     /// The search that is asked for, without what only this engine does.
     fn plain(&self) -> Search {
         let mut search = self.search.clone();
-        search.tuning.retelling_states = search.tuning.retelling_states.min(RETELLING_STATES);
+        search.tuning.explain_states = search.tuning.explain_states.min(EXPLAIN_STATES);
         search
     }
 

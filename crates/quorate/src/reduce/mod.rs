@@ -7,7 +7,7 @@
 use std::fmt;
 
 use crate::model::Model;
-use crate::world::{Channel, Delivery};
+use crate::world::Delivery;
 
 /// One way to search less.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
@@ -52,17 +52,15 @@ impl Reduction {
                     "'{property}' looks at the end of runs, which come later if nothing is left out"
                 ))
             }
-            Reduction::Inert => match channel {
-                Channel::Bag | Channel::Set | Channel::Duplicating => None,
-                _ => channels("a message that makes no difference still keeps others waiting"),
-            },
+            Reduction::Inert if !channel.unordered_and_unbounded() => {
+                channels("a message that makes no difference still keeps others waiting")
+            }
             Reduction::Stubborn if !channel.commutes() => {
                 channels("steps of different processes do not commute")
             }
-            Reduction::Beliefs => match channel {
-                Channel::Blocking(_) => channels("a process sees whether another has room"),
-                _ => None,
-            },
+            Reduction::Beliefs if channel.makes_senders_wait() => {
+                channels("a process sees whether another has room")
+            }
             Reduction::Symmetry if model.start().is_some() => {
                 Some("the state in which the search starts may tell processes apart".to_string())
             }
@@ -72,7 +70,7 @@ impl Reduction {
             Reduction::Symmetry if !model.monitors().is_empty() => {
                 Some("monitors tell processes apart".to_string())
             }
-            Reduction::Stubborn | Reduction::Symmetry => None,
+            Reduction::Inert | Reduction::Stubborn | Reduction::Beliefs | Reduction::Symmetry => None,
         }
     }
 }
@@ -173,7 +171,7 @@ impl Reductions {
     /// messages. Alone, that reduction keeps the steps, and whatever a quorum could consume, so that its states are
     /// those of the full search, without some messages.
     pub(crate) fn leave_out_idle_steps(&self, model: &Model) -> bool {
-        self.has(Reduction::Inert) && self.which.len() > 1 && model.world().channel != Channel::Duplicating
+        self.has(Reduction::Inert) && self.which.len() > 1 && !model.world().channel.keeps_consumed()
     }
 
     /// Is this one of them?
