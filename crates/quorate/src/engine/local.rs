@@ -26,7 +26,7 @@ use crate::report::{Coverage, Details, LocalDetails, Report, Stopped, Verdict, W
 const GOALS_MAX: usize = 32;
 const GOAL_STATES: u64 = 400;
 /// How many states a search without reductions may take to tell what a search for a candidate has found.
-const RETELLING_STATES: u64 = 200_000;
+const EXPLAIN_STATES: u64 = 200_000;
 
 /// Looks at local states first, and at global ones only where these leave a doubt.
 ///
@@ -299,7 +299,7 @@ impl Run<'_> {
     /// The search that is asked for, with less work to find the shortest run.
     fn plain(&self) -> Search {
         let mut search = self.search.clone();
-        search.tuning.retelling_states = search.tuning.retelling_states.min(RETELLING_STATES);
+        search.tuning.explain_states = search.tuning.explain_states.min(EXPLAIN_STATES);
         search
     }
 

@@ -31,7 +31,7 @@ pub struct Tuning {
     /// Which processes sleep.
     pub sleep: Sleep,
     /// How many states a search without reductions may take to tell a violation in fewer steps.
-    pub retelling_states: u64,
+    pub explain_states: u64,
     /// How many nodes the local closure of a process may have before it is followed more closely.
     pub closure_max: usize,
     /// What is left out, to show that the tests notice.
@@ -92,7 +92,7 @@ impl Tuning {
         narrow_max: u32::MAX,
         first_states: 20_000,
         sleep: Sleep::Untouched,
-        retelling_states: 1_000_000,
+        explain_states: 1_000_000,
         closure_max: 20_000,
         mutant: None,
     };

@@ -7,7 +7,7 @@
 use std::fmt;
 
 use crate::model::{Model, Refusal, at_end};
-use crate::world::{Channel, Delivery};
+use crate::world::Delivery;
 
 /// One way to search less.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
@@ -46,15 +46,10 @@ impl Reduction {
             }
             Reduction::Inert => match at_end(model) {
                 Some(property) => Some(Refusal::EndsComeLater { property: property.to_string() }),
-                None => match channel {
-                    Channel::Bag | Channel::Set | Channel::Duplicating => None,
-                    _ => Some(Refusal::KeepsWaiting(channel)),
-                },
+                None => (!channel.unordered_and_unbounded()).then_some(Refusal::KeepsWaiting(channel)),
             },
             Reduction::Stubborn => (!channel.commutes()).then_some(Refusal::DoesNotCommute(channel)),
-            Reduction::Beliefs => {
-                matches!(channel, Channel::Blocking(_)).then_some(Refusal::ShowsRoom(channel))
-            }
+            Reduction::Beliefs => channel.makes_senders_wait().then_some(Refusal::ShowsRoom(channel)),
             Reduction::Symmetry if model.start().is_some() => Some(Refusal::StartsInTheMiddle),
             Reduction::Symmetry if model.symmetry().groups().is_empty() => Some(Refusal::NothingSymmetric),
             Reduction::Symmetry => (!model.monitors().is_empty()).then_some(Refusal::HasMonitors),
@@ -158,7 +153,7 @@ impl Reductions {
     /// messages. Alone, that reduction keeps the steps, and whatever a quorum could consume, so that its states are
     /// those of the full search, without some messages.
     pub(crate) fn leave_out_idle_steps(&self, model: &Model) -> bool {
-        self.has(Reduction::Inert) && self.which.len() > 1 && model.world().channel != Channel::Duplicating
+        self.has(Reduction::Inert) && self.which.len() > 1 && !model.world().channel.keeps_consumed()
     }
 
     /// Is this one of them?

@@ -22,7 +22,6 @@ use crate::base::{Numbering, ProcessId, in_parallel_mut};
 use crate::kernel::options::{Mutant, Tuning};
 use crate::kernel::process::{LocalId, MessageId, StepSeen};
 use crate::model::{Envelope, Model};
-use crate::world::Channel;
 
 /// How much there is.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
@@ -134,7 +133,7 @@ impl<'m> Closure<'m> {
     fn supplies(&mut self) -> Vec<Supplies> {
         let world = self.model.world();
         let loose = self.processes.iter().all(|process| process.level == Level::Loose);
-        if loose || world.channel == Channel::Duplicating {
+        if loose || world.channel.keeps_consumed() {
             return self.processes.iter().map(|_| Supplies { limited: None }).collect();
         }
         let doubled = u32::try_from(world.duplications).unwrap_or(u32::MAX);

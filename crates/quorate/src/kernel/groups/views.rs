@@ -69,7 +69,7 @@ struct ObservedState {
     still: Vec<ViewId>,
 }
 
-/// PropertyViews of pairs are told from views of local states by this bit.
+/// This bit is set in views of pairs, and not in views of local states.
 const PAIR: ViewId = 1 << 31;
 
 impl PropertyViews {

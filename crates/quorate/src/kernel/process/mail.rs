@@ -42,7 +42,7 @@ pub(in crate::kernel) const NOTHING: SendListId = 0;
 /// Every message, and whatever steps sent together.
 pub(in crate::kernel) struct Messages {
     channel: Channel,
-    messages: Numbering<(ProcessId, Envelope)>,
+    numbers: Numbering<(ProcessId, Envelope)>,
     bags: Numbering<Arc<[MessageId]>>,
     splits: HashMap<(SendListId, ProcessSet), (SendListId, SendListId)>,
 }
@@ -51,15 +51,15 @@ impl Messages {
     pub(in crate::kernel) fn new(channel: Channel) -> Self {
         let mut bags = Numbering::default();
         assert_eq!(bags.number(Arc::from([])), NOTHING, "the empty bag comes first");
-        Messages { channel, messages: Numbering::default(), bags, splits: HashMap::new() }
+        Messages { channel, numbers: Numbering::default(), bags, splits: HashMap::new() }
     }
 
     pub(in crate::kernel) fn envelope(&self, message: MessageId) -> &Envelope {
-        &self.messages.value(message).1
+        &self.numbers.value(message).1
     }
 
     pub(in crate::kernel) fn receiver(&self, message: MessageId) -> ProcessId {
-        self.messages.value(message).0
+        self.numbers.value(message).0
     }
 
     pub(in crate::kernel) fn messages_of(&self, sends: SendListId) -> &[MessageId] {
@@ -74,7 +74,7 @@ impl Messages {
 
     /// The number of a message to a process.
     pub(in crate::kernel) fn number(&mut self, to: ProcessId, envelope: Envelope) -> MessageId {
-        self.messages.number((to, envelope))
+        self.numbers.number((to, envelope))
     }
 
     /// A message as an inbox keeps it.
@@ -176,6 +176,6 @@ impl Messages {
     }
 
     pub(in crate::kernel) fn bytes(&self) -> u64 {
-        self.messages.bytes() + self.bags.bytes() + (self.splits.capacity() * 33) as u64
+        self.numbers.bytes() + self.bags.bytes() + (self.splits.capacity() * 33) as u64
     }
 }

@@ -10,7 +10,7 @@ use super::graph::ProcessGraph;
 use super::mail::{InboxEntry, MessageId};
 use super::values::{ConfigurationId, LocalId, LocalStep, Offer};
 use crate::model::{Consumptions, Transition, Trigger};
-use crate::world::{Channel, Inbox, InboxItem, World};
+use crate::world::{Inbox, InboxItem, World};
 
 /// A transition of a local state on some messages, with everything that it can do.
 #[derive(Clone)]
@@ -47,8 +47,8 @@ impl ProcessGraph {
         for &message in besides {
             let entry = ask.mail.entry(message);
             let live = self.live.as_ref().is_none_or(|live| live.contains(local, message));
-            let behind =
-                channel == Channel::Fifo && waiting[..own].iter().any(|other| other.from() == entry.from());
+            let behind = channel.takes_first_of_sender()
+                && waiting[..own].iter().any(|other| other.from() == entry.from());
             if live && !behind && !waiting[..own].contains(&entry) {
                 waiting.push(entry);
             }

@@ -5,7 +5,6 @@ use std::collections::{HashMap, HashSet};
 use crate::base::ProcessId;
 use crate::kernel::process::{Edge, LocalId, MessageId, Messages, SeenSteps};
 use crate::model::Model;
-use crate::world::Channel;
 
 /// The steps of all processes that can be part of a cycle of global states: each is on a cycle of its process's
 /// graph, and consumes only what others of these send.
@@ -24,7 +23,7 @@ pub(super) fn cyclic<'g>(
         // What is consumed and not gone, or there at any time, can be consumed again.
         let returns = |message: &MessageId| {
             sent.contains(message)
-                || model.world().channel == Channel::Duplicating
+                || model.world().channel.keeps_consumed()
                 || model.forgeable(mail.receiver(*message)).contains(mail.envelope(*message))
         };
         left = left
