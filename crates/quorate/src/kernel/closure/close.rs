@@ -2,7 +2,7 @@
 //! between them. It contains every local step of every run, and needs no search over global states.
 //!
 //! From: Guerraoui and Yabandeh, Model Checking a Networked System Without the Network (NSDI 2011), section 4;
-//! ALGORITHMS 5.1. There a message that was sent once can be received in any local state (level [`Level::Loose`]),
+//! docs/theory/closure.md 1. There a message that was sent once can be received in any local state (level [`Level::Loose`]),
 //! which on a finite system may go on for ever: a counter that counts one message again and again. So precision is raised, process by process, where that happens:
 //! a message is not consumed more often than its sender can send it, on all ways to a local state
 //! ([`Level::Least`]) or on the one way that leads there ([`Level::Exact`], where what was consumed is a part of the

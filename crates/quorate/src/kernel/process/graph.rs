@@ -1,6 +1,6 @@
 //! The local graph of one process: its local states, inboxes and configurations, and its memoized steps.
 //!
-//! From: ALGORITHMS 2. This is the only place where handlers run during exploration, and each runs once
+//! From: docs/theory/kernel.md 2. This is the only place where handlers run during exploration, and each runs once
 //! for a local state, the messages it consumes and the choices it makes. What the world does to a process,
 //! from the delivery of a message to a crash, is a step of its configuration like any other.
 //!
