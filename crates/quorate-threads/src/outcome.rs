@@ -1,6 +1,6 @@
 //! What came of a check, for people.
 //!
-//! A violation is told as one run of the whole system: what the components do, woven together so that every message is
+//! A violation is shown as one run of the whole system: what the components do, woven together so that every message is
 //! sent before it is received. The order is otherwise arbitrary: nothing that one component does between messages can be
 //! seen by another.
 //! Held by: `tests/replicated_log.rs`.
@@ -53,7 +53,7 @@ impl Outcome {
         let Composed { found, counts, .. } = composed;
         let story = |paths: &[Vec<Step>]| {
             let woven = woven(paths).into_iter();
-            woven.filter_map(|(component, step)| told(step, component, names, book)).collect()
+            woven.filter_map(|(component, step)| line_of(step, component, names, book)).collect()
         };
         let (violation, stopped) = match found {
             Found::Nothing => (None, None),
@@ -65,7 +65,7 @@ impl Outcome {
             }
             Found::Panic { component, paths, step, message } => {
                 let wrong = format!("{}: {message}", names[component]);
-                let last = step.and_then(|step| told(&step, component, names, book));
+                let last = step.and_then(|step| line_of(&step, component, names, book));
                 let lines: Vec<String> = story(&paths);
                 (Some(Violation { wrong, lines: lines.into_iter().chain(last).collect() }), None)
             }
@@ -134,7 +134,7 @@ fn woven(ways: &[Vec<Step>]) -> Vec<(usize, &Step)> {
 }
 
 /// A line for a step; nothing for those that only make room for others.
-fn told<M, O>(step: &Step, component: usize, names: &[String], book: &Book<M, O>) -> Option<String>
+fn line_of<M, O>(step: &Step, component: usize, names: &[String], book: &Book<M, O>) -> Option<String>
 where
     M: Clone + Eq + Hash + Debug,
     O: Clone + Eq + Hash + Debug,

@@ -4,7 +4,7 @@
 //! likes; whenever several operations are possible, a scheduler picks one. Everything else is built on that, for every
 //! checker alike: `local/` restricts runs to a local skeleton and enumerates them, `global/` composes skeletons.
 //! Differs: an operation is announced before it happens, with what other components would see of it, so no run is ever
-//! taken back, and a run that would deviate from its skeleton is stopped before it does. Where a checker can tell that
+//! taken back, and a run that would deviate from its skeleton is stopped before it does. Where a checker knows that
 //! two points of a component's run have the same future, they are explored once, however many runs lead there.
 //! Held by: testkit/tests/dir.rs, through `protocol/`; the tests of quorate-threads.
 
@@ -93,8 +93,8 @@ pub trait ComponentRunner {
         scheduler: &mut dyn Scheduler<Self::Step>,
     ) -> Ran;
 
-    /// Does the order of two operations of different agents matter, if both are to happen? The first has happened before
-    /// the second, or both are possible at the same time.
+    /// Does the order of two operations of different agents matter, if both are to happen? The first has happened
+    /// before the second, or both are possible at the same time.
     fn depends(first: &Operation<Self::Step>, second: &Operation<Self::Step>) -> bool;
 
     /// Might an operation of another agent give this agent something to do that it could not do before?
@@ -163,8 +163,8 @@ pub trait ComponentChecker: ComponentRunner<Step: Send + Sync> + Send + Sync + S
         Err("this checker cannot go on from what was learned before".to_string())
     }
 
-    /// A checker for the inside of a component, if the component is a system itself. Its agents are its members, and the
-    /// engine enumerates the runs of all of its components.
+    /// A checker for the inside of a component, if the component is a system itself. Its agents are its members, and
+    /// the engine enumerates the runs of all of its components.
     fn inside(&self, _component: usize) -> Option<Self> {
         None
     }

@@ -1,16 +1,16 @@
 //! Components that are systems of components: what such a one can do is composed of what its parts do.
 //!
-//! From: DEMETER, section 3, where a component may be any part of a system; ALGORITHMS 6.3: its local explorer may be any
-//! that finds all that can be seen of it. Here it is the global explorer, for the parts. The messages from outside are
-//! there from the beginning, as they are for a group, and what the outside sees happens as the local skeleton says
-//! (`global/boundary.rs`).
-//! Differs from a group: runs of different parts are not combined with each other, only counted. Runs of a part that end
-//! alike, as far as properties and the outside can see, are one class.
-//! Known: as in `local/tables.rs`, a run that may pause must be a point of its own, so the runs of such a class are taken
-//! apart again.
+//! From: DEMETER, section 3, where a component may be any part of a system; ALGORITHMS 6.3: its local explorer may be
+//! any that finds all that can be seen of it. Here it is the global explorer, for the parts. The messages from
+//! outside are there from the beginning, as they are for a group, and what the outside sees happens as the local
+//! skeleton says (`global/boundary.rs`).
+//! Differs from a group: runs of different parts are not combined with each other, only counted. Runs of a part that
+//! end alike, as far as properties and the outside can see, are one class.
+//! Known: as in `local/tables.rs`, a run that may pause must be a point of its own, so the runs of such a class are
+//! taken apart again.
 //! Invariant: a table is that of the group of all members, but for which runs share a point.
-//! Held by: testkit/tests/dir.rs (the counts and verdicts of groups, and of an enumerator of runs), testkit/tests/nested.rs
-//! (searches that are stopped and go on, planted bugs, panics, restarts).
+//! Held by: testkit/tests/dir.rs (the counts and verdicts of groups, and of an enumerator of runs),
+//! testkit/tests/nested.rs (searches that are stopped and go on, planted bugs, panics, restarts).
 
 use std::collections::{BTreeSet, HashMap, HashSet};
 
@@ -101,8 +101,8 @@ impl<'e, E: ComponentChecker> Nested<'e, E> {
         Nested { global, classes, runs, numbers }
     }
 
-    /// The events that stand for the messages from outside. Messages that are equal, or where channels keep their order those
-    /// of one sender to one receiver, follow each other.
+    /// The events that stand for the messages from outside. Messages that are equal, or where channels keep their
+    /// order those of one sender to one receiver, follow each other.
     fn environment(&mut self, arrivals: &[MessageId]) -> Skeleton {
         let mut last: HashMap<(Option<MessageId>, ProcessId, ProcessId), EventId> = HashMap::new();
         let mut environment = Skeleton::new();
@@ -277,7 +277,8 @@ impl<'e, E: ComponentChecker> Nested<'e, E> {
         })
     }
 
-    /// Notes what properties can see at any cut of a skeleton in which everything has happened that the outside is to see.
+    /// Notes what properties can see at any cut of a skeleton in which everything has happened that the outside is to
+    /// see.
     fn note_cuts(
         &mut self,
         skeleton: &Skeleton,
@@ -356,8 +357,8 @@ impl<'e, E: ComponentChecker> Nested<'e, E> {
         Ok(())
     }
 
-    /// What the system can do under a restriction, in its own numbers; and for each end of a run, what it stands for. With
-    /// a pause it is what the system can do after that.
+    /// What the system can do under a restriction, in its own numbers; and for each end of a run, what it stands for.
+    /// With a pause it is what the system can do after that.
     fn explore_parts(
         &mut self,
         restriction: &Restriction<E::Step>,
@@ -376,7 +377,8 @@ impl<'e, E: ComponentChecker> Nested<'e, E> {
         while let Some(skeleton) = self.global.next(meter)? {
             skeletons.push(skeleton);
         }
-        // What follows a pause is about certain runs, so the pauses stay. Otherwise they have only helped to find things.
+        // What follows a pause is about certain runs, so the pauses stay. Otherwise they have only helped to find
+        // things.
         if pause.is_some() {
             skeletons = self.global.found().to_vec();
         }

@@ -108,8 +108,7 @@ impl<E: ComponentChecker> Global<'_, E> {
             LoggedWhat::Interface(label) => What::Interface(label),
             LoggedWhat::Pause(point) => {
                 let Some((node, point)) = self.locals.found_again(&point, meter)? else {
-                    let error =
-                        "the store tells of a run that does not happen: the protocol has changed since";
+                    let error = "the store has a run that does not happen: the protocol has changed since";
                     return Err(Halt::Stopped(Stopped::Store(error.to_string())));
                 };
                 What::Pause(node, point)

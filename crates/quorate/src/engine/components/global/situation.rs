@@ -61,8 +61,8 @@ impl<E: ComponentChecker> Global<'_, E> {
         }
     }
 
-    /// Makes the tables that are needed to know what some components can do, each in a skeleton. Tables that are made may
-    /// show that others are needed.
+    /// Makes the tables that are needed to know what some components can do, each in a skeleton. Tables that are made
+    /// may show that others are needed.
     pub(super) fn prepare(&mut self, cases: &[(Skeleton, usize)], meter: &mut Meter<'_>) -> Result<(), Halt> {
         loop {
             let wanted: Vec<Wanted> =
@@ -135,8 +135,8 @@ impl<E: ComponentChecker> Global<'_, E> {
         receivable
     }
 
-    /// Messages on offer with which there is a table that shows all that properties can see of a component at a node. Where
-    /// runs are enumerated, receptions are events: then every table of the node shows it.
+    /// Messages on offer with which there is a table that shows all that properties can see of a component at a node.
+    /// Where runs are enumerated, receptions are events: then every table of the node shows it.
     pub(crate) fn offers_for_view(
         &mut self,
         skeleton: &[EventId],
@@ -256,9 +256,9 @@ impl<E: ComponentChecker> Global<'_, E> {
         Ok(next)
     }
 
-    /// The points at which a component inside a boundary may pause: what it must not do, it cannot do instead. So a run that
-    /// can go no further may pause if some event that is possible and allowed is none of its own, and its own events that
-    /// are allowed all receive more.
+    /// The points at which a component inside a boundary may pause, if these events are possible and allowed: the
+    /// ends of runs such that one of the events could happen with messages with which none of the run's own events
+    /// could.
     fn allowed_pauses(&self, table: &Table, possible: &[EventId]) -> Vec<usize> {
         let received = |event: &EventId| &self.events.get(*event).received;
         let within = |less: &EventId, more: &EventId| {
@@ -278,7 +278,7 @@ impl<E: ComponentChecker> Global<'_, E> {
         table.last.iter().filter(|(_, next)| stays(next)).map(|(point, _)| *point).collect()
     }
 
-    /// The event that a component pauses at a point of its node.
+    /// The event in which a component pauses at a point of its node.
     pub(crate) fn pause_event(
         &mut self,
         component: usize,

@@ -8,10 +8,10 @@
 //! have to be matched with old skeletons; the index over (component, local skeleton) is the table of nodes. No run is
 //! stored: every point of a node has the steps that lead to it, and steps of different components fit together because
 //! their skeletons do.
-//! Known: finds the skeleton of every maximal run. Suppose one is not found, with its pauses, and take a known one that
-//! has as much in common with it as any. The first event that is missing there is possible in the known one, cut back to
-//! where its component differs; the branch that begins so has more in common with it. If no event is missing, the known
-//! one goes on where all components of the other could stay, and a pause would have shown that.
+//! Known: finds the skeleton of every maximal run. Suppose one is not found, with its pauses, and take a known one
+//! that has as much in common with it as any. The first event that is missing there is possible in the known one, cut
+//! back to where its component differs; the branch that begins so has more in common with it. If no event is missing,
+//! the known one goes on where all components of the other could stay, and a pause would have shown that.
 //! Invariant: every skeleton happens in a run; the known ones are complete, that is, no component can do anything more
 //! that others see.
 //! Held by: testkit/tests/dir.rs (as many runs as an enumerator of runs finds), quorate-zoo/tests/dir.rs.
@@ -204,8 +204,9 @@ impl<'e, E: ComponentChecker> Global<'e, E> {
         self.bare.insert(bare)
     }
 
-    /// Makes the tables that show what can happen instead of what a skeleton says, and what properties see on the way. A
-    /// panic in any of them ends the search here: a table in which nothing but a panic can happen shows nothing.
+    /// Makes the tables that show what can happen instead of what a skeleton says, and what properties see on the
+    /// way. A panic in any of them ends the search here: a table in which nothing but a panic can happen shows
+    /// nothing.
     fn prepare_branches(&mut self, skeleton: &Skeleton, meter: &mut Meter<'_>) -> Result<(), Halt> {
         let mut cases = Vec::new();
         for component in 0..self.components() {
@@ -246,8 +247,8 @@ impl<'e, E: ComponentChecker> Global<'e, E> {
         prefixes
     }
 
-    /// Lets the components go on, in any order, as long as others see it. Components whose tables are made together take
-    /// one step at a time; the others each go as far as they can.
+    /// Lets the components go on, in any order, as long as others see it. Components whose tables are made together
+    /// take one step at a time; the others each go as far as they can.
     fn complete(&mut self, mut skeleton: Skeleton, meter: &mut Meter<'_>) -> Result<Skeleton, Halt> {
         let (together, one_by_one): (Vec<usize>, Vec<usize>) =
             (0..self.components()).partition(|component| self.locals.is_enumerated(*component));
@@ -287,8 +288,8 @@ impl<'e, E: ComponentChecker> Global<'e, E> {
         Ok(self.next_events(component, &situation).first().copied())
     }
 
-    /// What can happen instead after a component has had these events: every skeleton that begins so and is no prefix of the
-    /// skeleton it branches from.
+    /// What can happen instead after a component has had these events: every skeleton that begins so and is no prefix
+    /// of the skeleton it branches from.
     fn branches(
         &mut self,
         skeleton: &Skeleton,

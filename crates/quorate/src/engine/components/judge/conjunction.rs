@@ -6,21 +6,21 @@
 //! had; the other components go as far as they can.
 //!
 //! Known: the search for a cut that satisfies a conjunction misses nothing. A component can be at a point in a cut if
-//! what it takes to get there was sent. Equal messages come from one process, whose events follow each other, so it is
-//! enough that the first of them were sent. So each point has a *least* cut: among the cuts in which the component has
-//! had the same events, it can be at the point in exactly those that contain the least one. Now take a cut in which a
-//! component has no point with enough members, and a larger cut that satisfies the conjunction. Either the component has
-//! more events in the larger cut; then that contains the next event of some member, with all its causes. Or it has not;
-//! then it is at a point with enough members, and the larger cut contains the least cut of this point. So every cut that
-//! satisfies the conjunction contains one of these alternatives, and each of them is larger than the cut we took.
-//! Of alternatives that contain each other the least is enough. If there is never more than one, the search takes at most
-//! as many steps as there are events: a candidate that the causes of another have overtaken is out for good, which is the
-//! paper's algorithm. There is more than one only in a group, where any member may go on, and for a process that may have
-//! taken a message which its next send does not mention. No cut is tried twice for a conjunction, so the search never
-//! takes longer than going through all cuts.
-//! Differs: the paper has one run, in which it is known what was received when. A skeleton stands for many runs, and what
-//! a component takes between two of its events is its own affair. The paper compares components two by two to see which
-//! must go on; here it is the one with the fewest alternatives.
+//! what it takes to get there was sent. Equal messages come from one process, whose events follow each other, so it
+//! is enough that the first of them were sent. So each point has a *least* cut: among the cuts in which the component
+//! has had the same events, it can be at the point in exactly those that contain the least one. Now take a cut in
+//! which a component has no point with enough members, and a larger cut that satisfies the conjunction. Either the
+//! component has more events in the larger cut; then that contains the next event of some member, with all its
+//! causes. Or it has not; then it is at a point with enough members, and the larger cut contains the least cut of
+//! this point. So every cut that satisfies the conjunction contains one of these alternatives, and each of them is
+//! larger than the cut we took. Of alternatives that contain each other the least is enough. If there is never more
+//! than one, the search takes at most as many steps as there are events: a candidate that the causes of another have
+//! overtaken is out for good, which is the paper's algorithm. There is more than one only in a group, where any
+//! member may go on, and for a process that may have taken a message which its next send does not mention. No cut is
+//! tried twice for a conjunction, so the search never takes longer than going through all cuts.
+//! Differs: the paper has one run, in which it is known what was received when. A skeleton stands for many runs, and
+//! what a component takes between two of its events is its own affair. The paper compares components two by two to
+//! see which must go on; here it is the one with the fewest alternatives.
 //! Held by: testkit/tests/conjunctions.rs (verdicts of the naive checker, counts, a mutant).
 
 use std::collections::{HashMap, HashSet};
@@ -35,9 +35,9 @@ use crate::engine::components::global::Global;
 use crate::engine::components::meter::{Broken, Cut, Halt, Meter};
 use crate::property::Property;
 
-/// Up to so many conjunctions are searched one by one. If there are more, and a bound for the number of cuts is below the
-/// bound for the number of steps, all cuts are gone through instead: there may be very many sets of processes and hardly
-/// any cuts.
+/// Up to so many conjunctions are searched one by one. If there are more, and a bound for the number of cuts is below
+/// the bound for the number of steps, all cuts are gone through instead: there may be very many sets of processes and
+/// hardly any cuts.
 const CONJUNCTIONS_MAX: u128 = 1_000;
 
 /// How many events of each process have happened.
@@ -60,7 +60,8 @@ struct Course {
     events: Vec<Vec<EventId>>,
     /// For each event its process, and what has happened by then.
     clocks: HashMap<EventId, (usize, Clock)>,
-    /// For a component whose members have had so many events: how many can satisfy the predicate, and from which cut on.
+    /// For a component whose members have had so many events: how many can satisfy the predicate, and from which cut
+    /// on.
     candidates: HashMap<(usize, Vec<usize>), Vec<Candidate>>,
     /// The components of which some members satisfy the predicate at some point: how many at most.
     most: Conjunction,
@@ -95,9 +96,9 @@ impl Judge<'_> {
         })
     }
 
-    /// Finds, for each component that a property looks at and each prefix of its events, how many members can satisfy the
-    /// predicate if the component can receive all that others can have sent by then. A state that cannot be observed
-    /// breaks the property by itself.
+    /// Finds, for each component that a property looks at and each prefix of its events, how many members can satisfy
+    /// the predicate if the component can receive all that others can have sent by then. A state that cannot be
+    /// observed breaks the property by itself.
     fn course<E: ComponentChecker>(
         &mut self,
         enough: usize,
@@ -146,8 +147,8 @@ impl Judge<'_> {
         Ok(course)
     }
 
-    /// How many members of a component can satisfy the predicate in a skeleton, with these messages on offer. Leaves out
-    /// what takes more messages than another and has no more members that satisfy it.
+    /// How many members of a component can satisfy the predicate in a skeleton, with these messages on offer. Leaves
+    /// out what takes more messages than another and has no more members that satisfy it.
     fn counts_in<E: ComponentChecker>(
         &mut self,
         enough: usize,
@@ -337,8 +338,8 @@ impl Course {
         there.map(|candidate| candidate.satisfied).max().unwrap_or(0)
     }
 
-    /// Cuts, each at least as large as this one, such that every larger cut in which enough members of a component satisfy
-    /// the predicate contains one of them. If enough members do so here, this cut is among them.
+    /// Cuts, each at least as large as this one, such that every larger cut in which enough members of a component
+    /// satisfy the predicate contains one of them. If enough members do so here, this cut is among them.
     fn alternatives(&self, component: usize, wanted: usize, cut: &Clock, looks: &[bool]) -> Vec<Clock> {
         let next = |process: &usize| self.events[*process].get(cut[*process]);
         let goes_on = self.members[component].iter().filter_map(next).map(|event| &self.clocks[event].1);

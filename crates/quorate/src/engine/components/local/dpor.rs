@@ -1,17 +1,17 @@
 //! All runs of a component that has agents of its own, each up to the order of independent operations.
 //!
 //! From: Abdulla, Aronis, Jonsson and Sagonas, Optimal Dynamic Partial Order Reduction (POPL 2014), with wakeup trees
-//! and sleep sets; Flanagan and Godefroid, Dynamic Partial-Order Reduction for Model Checking Software (POPL 2005), for
-//! operations that wait for a lock; ALGORITHMS 4. A run is repeated with one decision changed, until no decision is left
-//! to change.
-//! Differs: an agent may have several operations to choose from, and those that need a message become possible only when
-//! it is there. So there are two relations. *Depends* says whether the order of two operations matters: which operations
-//! sleep, and which runs are equal. *Races* says whether the second operation might give the agent of the first another
-//! choice: which decisions are worth changing. Whether it really does shows only in a run in which the second operation
-//! comes first; there the agent may do anything that does not sleep.
-//! Runs are restricted to a local skeleton: what others see happens as the skeleton says, and an agent that could do
-//! something else that others see may stop there instead. So a run may end while agents wait, for a lock or because of
-//! the skeleton. An operation that they wait to do might have come earlier in the run, like any operation that happened.
+//! and sleep sets; Flanagan and Godefroid, Dynamic Partial-Order Reduction for Model Checking Software (POPL 2005),
+//! for operations that wait for a lock; ALGORITHMS 4. A run is repeated with one decision changed, until no decision
+//! is left to change.
+//! Differs: an agent may have several operations to choose from, and those that need a message become possible only
+//! when it is there. So there are two relations. *Depends* says whether the order of two operations matters: which
+//! operations sleep, and which runs are equal. *Races* says whether the second operation might give the agent of the
+//! first another choice: which decisions are worth changing. Whether it really does shows only in a run in which the
+//! second operation comes first; there the agent may do anything that does not sleep. Runs are restricted to a local
+//! skeleton: what others see happens as the skeleton says, and an agent that could do something else that others see
+//! may stop there instead. So a run may end while agents wait, for a lock or because of the skeleton. An operation
+//! that they wait to do might have come earlier in the run, like any operation that happened.
 //! Invariant: no two of the runs differ only in the order of independent operations.
 //! Held by: testkit/tests/dir.rs (as many runs as an enumerator finds, in groups), the tests of quorate-threads.
 
@@ -153,8 +153,8 @@ enum Target<S> {
 }
 
 impl<S: Clone + PartialEq> Target<S> {
-    /// The alternatives that meet a target. The operation itself may be impossible now although its agent is at the same
-    /// place: to try to take a lock is another operation before the lock is released than after. Then whatever its
+    /// The alternatives that meet a target. The operation of a target may have another form when it comes before one
+    /// that it depends on: a `try_lock` that has failed after the lock was taken succeeds before. Then whatever its
     /// agent can do meets the target.
     fn among(&self, possible: &[Alternative<S>]) -> Vec<Alternative<S>> {
         let agent = match self {
@@ -389,8 +389,8 @@ impl<M: ComponentRunner> Runs<'_, M> {
         if !M::depends(earlier, &later.operation) {
             return !follows(&later.clock, earlier);
         }
-        // By its clock an agent that waits for a lock follows the agent that had it before. What counts is whether anything
-        // that it did earlier follows the decision.
+        // By its clock an agent that waits for a lock follows the agent that had it before. What counts is whether
+        // anything that it did earlier follows the decision.
         let before = self.done[..at].iter().rev().find(|done| done.operation.agent == later.operation.agent);
         before.is_none_or(|before| !follows(&before.clock, earlier))
     }

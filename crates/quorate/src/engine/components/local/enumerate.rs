@@ -146,8 +146,8 @@ impl<E: ComponentChecker> Locals<'_, E> {
         Restriction { component, arrivals, skeleton, begins, mutant }
     }
 
-    /// Makes a table of what was explored, in the numbers of the checker. Also returns the number of each point that was
-    /// found.
+    /// Makes a table of what was explored, in the numbers of the checker. Also returns the number of each point that
+    /// was found.
     pub(crate) fn adopt(
         &mut self,
         node: NodeId,
@@ -277,7 +277,8 @@ impl<S: Clone + Eq + std::hash::Hash> Exploration<S> {
         })
     }
 
-    /// Notes a point for everything that properties can see at a cut of a run in which all of the skeleton has happened.
+    /// Notes a point for everything that properties can see at a cut of a run in which all of the skeleton has
+    /// happened.
     fn cut(&mut self, initial: &[usize], operations: &[Happened<S>]) {
         let has_happened: Vec<usize> = (0..operations.len())
             .filter(|at| *at < self.begun || operations[*at].operation.is_seen())
@@ -376,8 +377,8 @@ fn translated<E: ComponentChecker>(label: Label, here: &mut E, there: &E) -> Lab
     Label { received, sent, ..label }
 }
 
-/// The runs that may pause. With some messages on offer another run could go on in a way that others see, while this one
-/// cannot go on with these messages.
+/// The runs that may pause. With some messages on offer another run could go on in a way that others see, while this
+/// one cannot go on with these messages.
 fn pauses(last: &[Last], branches: &[Label]) -> Vec<usize> {
     let count = |messages: &[MessageId]| {
         let mut counts: HashMap<MessageId, usize> = HashMap::new();

@@ -48,8 +48,8 @@ impl<E: ComponentChecker> Locals<'_, E> {
         end
     }
 
-    /// The maximal traces of components that are not systems, for a point at the end of a run: hashes, each with how many
-    /// traces it counts.
+    /// The maximal traces of components that are not systems, for a point at the end of a run: hashes, each with how
+    /// many traces it counts.
     pub(crate) fn ends(&mut self, node: NodeId, point: usize) -> Vec<(u128, u128)> {
         let component = self.component(node);
         let of_parts = self.explorer(component).ends_of_parts(node, point);
@@ -106,9 +106,9 @@ impl<E: ComponentChecker> Locals<'_, E> {
     }
 }
 
-/// The next label of a local skeleton to replay: each member's labels are replayed in order, and this is the first whose
-/// causes have all been replayed. `known` says how many labels of each member have been, and `before` how many events
-/// each had before these labels.
+/// The next label of a local skeleton to replay: each member's labels are replayed in order, and this is the first
+/// whose causes have all been replayed. `known` says how many labels of each member have been, and `before` how many
+/// events each had before these labels.
 fn next_in_causal_order<'l>(
     labels: &[Vec<LabelId>],
     known: &[usize],

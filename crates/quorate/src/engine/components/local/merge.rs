@@ -1,10 +1,11 @@
 //! Components whose points can be compared: points with the same future are explored once, and counted.
 //!
 //! From: DEMETER, section 3.2; ALGORITHMS 6.4.
-//! Differs: others see only what the component sends. The paper's skeletons have receptions as events; but nobody sees
-//! those, and the next send says what was received since the last one. So the order of receptions is the component's
-//! own affair: single-message Paxos (2,3,1) has 312 skeletons for its 167,040 runs. With several agents a skeleton would
-//! also have to say which of them knows of which reception, so there receptions are events (`enumerate.rs`).
+//! Differs: others see only what the component sends. The paper's skeletons have receptions as events; but nobody
+//! sees those, and the next send says what was received since the last one. So the order of receptions is the
+//! component's own affair: single-message Paxos (2,3,1) has 312 skeletons for its 167,040 runs. With several agents a
+//! skeleton would also have to say which of them knows of which reception, so there receptions are events
+//! (`enumerate.rs`).
 //! Held by: testkit/tests/dir.rs.
 
 use std::collections::{BTreeMap, HashMap};
@@ -143,8 +144,8 @@ impl<E: ComponentChecker> Locals<'_, E> {
         Some((step.leads?, traces, Cause::Across(node, point, step.step)))
     }
 
-    /// Counts the traces that lead to each point, by length: each point passes all traces that lead to it on to the next
-    /// points. `false` if they never end.
+    /// Counts the traces that lead to each point, by length: each point passes all traces that lead to it on to the
+    /// next points. `false` if they never end.
     fn count_traces(&mut self, node: NodeId, found: &Found<E::Step>) -> bool {
         let points = &found.table.points;
         let mut traces: Vec<u128> = vec![0; points.len()];
@@ -169,8 +170,8 @@ impl<E: ComponentChecker> Locals<'_, E> {
         layer.is_empty()
     }
 
-    /// The points at which the component may pause. With some messages on offer it could do something that others see, from
-    /// another point of this node, while from here no step is possible with these messages.
+    /// The points at which the component may pause. With some messages on offer it could do something that others
+    /// see, from another point of this node, while from here no step is possible with these messages.
     fn pauses(&self, node: NodeId, found: &Found<E::Step>) -> Vec<usize> {
         let points = &found.table.points;
         let stays = |at: usize, wanted: &[MessageId]| {

@@ -2,9 +2,9 @@
 //!
 //! From: DEMETER, section 3.2, partial-replay local systems; ALGORITHMS 6.1. A node is a local skeleton. Where the
 //! component can be there, and what it can do next, depends on the messages on offer: those that others have sent and
-//! the component has not received. A step deviates from a skeleton if others see it, whether it differs in what it
-//! sends or in what was received before (gap 1 of ALGORITHMS 6.1). What is on offer but not received is no part of a
-//! skeleton (gap 3).
+//! the component has not received. Every step that others see leads to another node, whether it differs from a known
+//! one in what it sends or in what was received before (gap 1 of ALGORITHMS 6.1). What is on offer but not received
+//! is no part of a skeleton (gap 3).
 //! Known: at one node the component may be able to end in one run and to go on in another. Others see no difference, so
 //! the first run would be lost when the second goes on. A *pause* keeps it: the component stays at a point, and what
 //! happens after that has a node of its own, with this point as its only beginning.
@@ -263,8 +263,8 @@ impl<'e, E: ComponentChecker> Locals<'e, E> {
         explorer.expect("a bug in quorate: the exploration of a component needs itself").as_mut()
     }
 
-    /// Puts messages into the one order in which they are compared: ascending, or, where channels keep their order, by
-    /// sender and receiver.
+    /// Puts messages into the one order in which sets of messages are compared: ascending, or, where channels keep
+    /// their order, by sender and receiver.
     pub(crate) fn normalise(&self, messages: &mut [MessageId]) {
         if self.in_order {
             messages.sort_by_key(|message| self.checker.ends_of(*message));

@@ -1,7 +1,7 @@
 //! What the global explorer learns, as records in a log: a search that was killed goes on from them.
 //!
-//! From: DEMETER, section 4.3: the global explorer logs what it learns, so that it can be restarted. `record.rs` has the
-//! records; what they are kept in is the caller's affair.
+//! From: DEMETER, section 4.3: the global explorer logs what it learns, so that it can be restarted. `record.rs` has
+//! the records; where they are stored is up to the caller.
 //! Held by: quorate-cli/tests/resume.rs (killed at random moments).
 
 mod record;

@@ -3,8 +3,8 @@
 //! States and messages are of the user's types and have no written form but their numbers. So the log has the questions
 //! that were asked of the handlers, in order; a search that goes on asks them again, and the same states and messages
 //! get the same numbers. It compares the answers.
-//! Differs from DEMETER: tables of the local explorers are not logged. Those that are still needed are made again; which
-//! skeletons need no more work is logged.
+//! Differs from DEMETER: tables of the local explorers are not logged. Those that are still needed are made again;
+//! which skeletons need no more work is logged.
 //! Invariant: whatever a record refers to by number stands in an earlier record.
 //! Held by: the test below, quorate-cli/tests/resume.rs (killed at random moments).
 
@@ -51,10 +51,10 @@ pub(crate) struct Judged {
     pub(crate) ends: Vec<(u128, u128)>,
 }
 
-/// Something that was learned.
+/// Something that the global explorer has learned.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(crate) enum Record {
-    /// Something was asked of the embedded checker.
+    /// A question that the checker has answered.
     Asked(Vec<u64>),
     Label(Label),
     Event(LoggedEvent),

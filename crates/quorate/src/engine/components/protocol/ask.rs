@@ -1,7 +1,6 @@
 //! Everything that this checker asks of the user's code: guards, selections, handlers, restarts.
 //!
-//! Invariant: a handler is asked once for an input, and once more to compare. What is remembered of the answer is known
-//! by number.
+//! Invariant: a handler is asked twice for an input, and the answers are compared; after that the answer is remembered.
 //! Held by: testkit/tests/dir.rs; testkit/tests/nested.rs (restarts).
 
 use std::sync::Arc;
@@ -78,8 +77,9 @@ impl ProtocolChecker<'_> {
         steps
     }
 
-    /// The sets of messages that a transition may consume. A single message may be too few for a quorum, but the selection
-    /// may panic on it, so it is among the sets; and a message on which the selection panics is in no other set.
+    /// The sets of messages that a transition may consume. A single message may be too few for a quorum, but the
+    /// selection may panic on it, so it is among the sets; and a message on which the selection panics is in no other
+    /// set.
     fn consumptions(
         &self,
         process: ProcessId,

@@ -53,7 +53,8 @@ pub(super) struct StepContents {
     pub(super) inside: Vec<(usize, MessageId)>,
 }
 
-/// Where a message inside a group comes from: a member, which of its steps, and the position among what that step sends.
+/// Where a message inside a group comes from: a member, which of its steps, and the position among what that step
+/// sends.
 pub(super) type Origin = (usize, usize, usize);
 
 /// What the properties see of a local state, one after the other; nothing where they do not look at the process.

@@ -84,7 +84,7 @@ impl Group<'_, '_> {
         }
         sent.sort_by_key(|message| self.checker.ends_of(*message).1);
         let outer = candidates.iter().filter(|candidate| candidate.position.is_none());
-        // A panic ends the search wherever it happens: no other component has to see it.
+        // A step that panics counts as unseen: it ends the search, whatever the skeleton says.
         let received = outer.filter(|_| done.is_some()).map(|candidate| candidate.message).collect();
         let process = *process;
         let step = self.checker.step_ref(StepContents {

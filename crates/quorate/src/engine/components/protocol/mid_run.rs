@@ -1,8 +1,9 @@
 //! Components that start in the middle of a run: the checker for protocols, after a prefix.
 //!
-//! From: DEMETER, section 4.1, where an embedded checker can run a prefix, and section 5.3, where explorations start from
-//! a checkpoint. A message that was on its way at the end of the prefix has no sender any more. It waits for its
-//! receiver as a part of the receiver's point, so no skeleton contains it, and nothing else has to know of the prefix.
+//! From: DEMETER, section 4.1, where an embedded checker can run a prefix, and section 5.3, where explorations start
+//! from a checkpoint. A message that was on its way at the end of the prefix has no sender any more. It waits for its
+//! receiver as a part of the receiver's point, so no skeleton contains it, and nothing else has to know of the
+//! prefix.
 //! Known: others see what a group receives, but would not see it receive what waited; so only processes by themselves
 //! can start in the middle.
 //! Invariant: without a prefix this is the checker that it wraps.
@@ -77,8 +78,8 @@ impl<'m> MidRun<'m> {
         }
     }
 
-    /// What can be received next, of the messages that wait and of those on offer. Where channels keep their order, those
-    /// that wait come first.
+    /// What can be received next, of the messages that wait and of those on offer. Where channels keep their order,
+    /// those that wait come first.
     fn deliverable(&self, waiting: &[MessageId], offers: &[MessageId]) -> (Vec<MessageId>, Vec<MessageId>) {
         let ends = |message: &MessageId| self.checker.ends_of(*message);
         let mut first = HashSet::new();
