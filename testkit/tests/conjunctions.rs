@@ -13,8 +13,8 @@ use quorate_testkit::corpus::{self, STATES_MAX, for_each_seed, one_seed};
 use quorate_testkit::naive::{Findings, search};
 use quorate_testkit::random::RandomProtocol;
 
-/// Components with more places are too large.
-const PLACES_MAX: u64 = 1_000;
+/// Components with more points are too large.
+const POINTS_MAX: u64 = 1_000;
 /// How many predicates are tried with each protocol; groups, which take their time, with the first of them only.
 const VARIANTS: u64 = 4;
 
@@ -75,7 +75,7 @@ fn compare(seed: u64, channel: Channel, mutant: Option<Mutant>) -> Option<Compar
         for (at, components) in partitions.take(if variant == 0 && mutant.is_none() { 4 } else { 1 }) {
             let search = Search {
                 components: Some(components.clone()),
-                states_max: Some(PLACES_MAX),
+                states_max: Some(POINTS_MAX),
                 tuning: Tuning { mutant, ..Tuning::default() },
                 ..Search::default()
             };

@@ -17,8 +17,8 @@ use quorate_testkit::random::RandomProtocol;
 
 /// Protocols with more are skipped.
 const RUN_STATES_MAX: usize = 5_000;
-/// Components with more places are too large.
-const PLACES_MAX: u64 = 2_000;
+/// Components with more points are too large.
+const POINTS_MAX: u64 = 2_000;
 const SEEDS: std::ops::Range<u64> = 0..1_250;
 
 fn zoo(name: &str, given: &[(&str, &str)]) -> Model {
@@ -145,7 +145,7 @@ fn compare(seed: u64, channel: Channel) -> Option<Compared> {
         for components in partitions(&model).into_iter().take(count) {
             let search = Search {
                 components: Some(components.clone()),
-                states_max: Some(PLACES_MAX),
+                states_max: Some(POINTS_MAX),
                 threads: 3,
                 ..Search::default()
             };
@@ -223,13 +223,13 @@ fn mutants_are_noticed() {
         let tuning = Tuning { mutant: Some(mutant), ..Tuning::default() };
         let differs = |seed: &u64| {
             let model = RandomProtocol::new(*seed).without_properties().model();
-            // Only in a group there is more than one to come late, and only a system is held to something.
+            // Only in a group there is more than one to come late, and only a system inside a component is restricted.
             let components = match mutant {
                 Mutant::NoRaces => Some(partitions(&model).remove(1)),
                 Mutant::NoHeldRests => partitions(&model).pop(),
                 _ => None,
             };
-            let search = Search { components, tuning, states_max: Some(PLACES_MAX), ..Search::default() };
+            let search = Search { components, tuning, states_max: Some(POINTS_MAX), ..Search::default() };
             let runs = maximal_runs::count(&model, 1_000);
             let report = |runs| (runs, dir(&model, &search, &mut ()).interfaces);
             matches!(runs, Runs::Count(runs) if !RandomProtocol::new(*seed).cyclic()
@@ -256,7 +256,7 @@ fn a_system_is_seen_as_its_group_is() {
         let systems = [one, other].map(|ids| Part::System(each(ids)));
         let seen = [groups, systems].map(|parts| {
             let components = Partition::parts(&model, &parts);
-            let search = Search { components, states_max: Some(PLACES_MAX / 4), ..Search::default() };
+            let search = Search { components, states_max: Some(POINTS_MAX / 4), ..Search::default() };
             let report = dir(&model, &search, &mut ());
             let interfaces = report.interfaces.filter(|_| report.verdict.word() == "holds");
             interfaces.map(|seen| (seen.global_skeletons, seen.global_traces, seen.local_traces))
@@ -307,10 +307,10 @@ impl Role for Moody {
 fn handlers_that_are_no_functions_are_noticed() {
     let model = System::new().role(MOODY, 2, |_| Moody(false)).build().unwrap();
     let report = dir(&model, &Search::default(), &mut ());
-    let told = format!("{:?}", report.verdict);
+    let verdict = format!("{:?}", report.verdict);
     assert!(
-        matches!(report.verdict, Verdict::Unknown(Stopped::Impure(_))) && told.contains("'send'"),
-        "{told}"
+        matches!(report.verdict, Verdict::Unknown(Stopped::Impure(_))) && verdict.contains("'send'"),
+        "{verdict}"
     );
 }
 

@@ -17,7 +17,7 @@ use quorate_testkit::naive::search;
 use quorate_testkit::random::RandomProtocol;
 
 /// Searches with more places are skipped.
-const PLACES_MAX: u64 = 2_000;
+const POINTS_MAX: u64 = 2_000;
 
 fn each(ids: &[ProcessId]) -> Vec<Part> {
     ids.iter().map(|id| Part::Processes(vec![*id])).collect()
@@ -50,7 +50,7 @@ fn is_replayed(model: &Model, report: &Report) -> bool {
         && replay.broken().as_ref() == Some(&violation.broken)
 }
 
-/// A ledger in memory.
+/// A store in memory.
 #[derive(Clone, Default)]
 struct Memory(Arc<Mutex<Vec<Vec<u64>>>>);
 
@@ -71,33 +71,34 @@ impl LogStore for Memory {
 
 /// What must be the same however often a search was stopped.
 fn counts(report: &Report) -> String {
-    let told = report.interfaces.map(|told| (told.local_traces, told.global_skeletons, told.global_traces));
-    format!("{}, {told:?}", report.verdict.word())
+    let counts =
+        report.interfaces.map(|counts| (counts.local_traces, counts.global_skeletons, counts.global_traces));
+    format!("{}, {counts:?}", report.verdict.word())
 }
 
-/// Stops a search after every so many records, and lets it go on. Tells in what it differs.
+/// Stops a search after every so many records, and lets it go on. Returns in what it differs.
 fn stopped_anywhere(model: &Model, components: &Partition) -> Option<Vec<String>> {
     let whole = Memory::default();
-    let keeping = |ledger: &Memory, states_max| Search {
+    let keeping = |store: &Memory, states_max| Search {
         components: Some(components.clone()),
         states_max: Some(states_max),
-        logbook: Some(ProgressLog::new(ledger.clone())),
+        logbook: Some(ProgressLog::new(store.clone())),
         ..Search::default()
     };
-    let report = dir(model, &keeping(&whole, PLACES_MAX / 4), &mut ());
+    let report = dir(model, &keeping(&whole, POINTS_MAX / 4), &mut ());
     if report.verdict.word() != "holds" {
         return None;
     }
     let records = whole.0.lock().expect("nobody panics").clone();
     let mut differences = Vec::new();
     for kept in (0..=records.len()).step_by((records.len() / 8).max(1)) {
-        let ledger = Memory(Arc::new(Mutex::new(records[..kept].to_vec())));
-        let again = dir(model, &keeping(&ledger, 10 * PLACES_MAX), &mut ());
+        let store = Memory(Arc::new(Mutex::new(records[..kept].to_vec())));
+        let again = dir(model, &keeping(&store, 10 * POINTS_MAX), &mut ());
         if counts(&again) != counts(&report) {
             let (before, now) = (counts(&report), counts(&again));
             differences.push(format!("{kept} of {}: {now}, not {before}", records.len()));
         }
-        if records.len() == kept && ledger.0.lock().expect("nobody panics").len() != kept {
+        if records.len() == kept && store.0.lock().expect("nobody panics").len() != kept {
             differences.push("something is learned after the end".to_string());
         }
     }
@@ -197,11 +198,11 @@ fn restarts_inside_of_systems() {
         for components in systems(&model) {
             let search = Search {
                 components: Some(components.clone()),
-                states_max: Some(PLACES_MAX),
+                states_max: Some(POINTS_MAX),
                 ..Search::default()
             };
             let report = dir(&model, &search, &mut ());
-            let counted = report.interfaces.and_then(|told| told.global_traces);
+            let counted = report.interfaces.and_then(|counts| counts.global_traces);
             match (&report.verdict, runs) {
                 (Verdict::Holds, _) if !found.broken.is_empty() => {
                     differences.push(format!("{components:?}: holds, but {:?}", found.broken));

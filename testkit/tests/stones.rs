@@ -16,8 +16,8 @@ use quorate_testkit::corpus::{STATES_MAX, for_each_seed};
 use quorate_testkit::naive::{Findings, search};
 use quorate_testkit::random::RandomProtocol;
 
-/// Components with more places are too large.
-const PLACES_MAX: u64 = 2_000;
+/// Components with more points are too large.
+const POINTS_MAX: u64 = 2_000;
 
 fn model(seed: u64, channel: Channel) -> Model {
     in_world(&RandomProtocol::new(seed), channel)
@@ -30,7 +30,7 @@ fn in_world(protocol: &RandomProtocol, channel: Channel) -> Model {
 
 fn in_stages(engine: Engine, per_stage: usize, stage_states: Option<u64>) -> Search {
     let stones = Some(SteppingStones { per_stage, stage_states });
-    Search { engine, stones, threads: 1, states_max: Some(20 * PLACES_MAX), ..Search::default() }
+    Search { engine, stones, threads: 1, states_max: Some(20 * POINTS_MAX), ..Search::default() }
 }
 
 /// What is wrong with a run that is said to break a property.
@@ -87,7 +87,7 @@ fn compare(seed: u64, channel: Channel) -> Option<Compared> {
             compared.over_two += usize::from(passed >= 2);
             compared.holds += usize::from(report.verdict.word() == "holds");
             compared.unknown += usize::from(report.verdict.word() == "unknown");
-            let limited = stage_states.is_some() || report.coverage.states > PLACES_MAX;
+            let limited = stage_states.is_some() || report.coverage.states > POINTS_MAX;
             let differs = difference(&model, &found, &report, limited);
             let differs = differs.or_else(|| {
                 let more = report.verdict.word() == "holds" && stages.stages > 1;
@@ -175,7 +175,7 @@ fn differs_from_the_middle(seed: u64, channel: Channel) -> Option<(usize, Vec<St
     let bare = in_world(&RandomProtocol::new(seed).without_properties(), channel);
     let whole = Search { threads: 1, look_back: true, ..Search::default() };
     let bare = engine::explore(&bare.after(&way).expect("the same steps"), &whole, &mut ());
-    let limited = Search { states_max: Some(PLACES_MAX), threads: 1, ..Search::default() };
+    let limited = Search { states_max: Some(POINTS_MAX), threads: 1, ..Search::default() };
     let mut differences = Vec::new();
     let (global, components) = (
         engine::explore(&start, &Search { threads: 1, ..Search::default() }, &mut ()),
