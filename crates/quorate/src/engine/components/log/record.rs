@@ -8,7 +8,7 @@
 //! Invariant: whatever a record refers to by number stands in an earlier record.
 //! Held by: the test below, quorate-cli/tests/resume.rs (killed at random moments).
 
-use super::super::events::{EventId, Label, LabelId, Skeleton};
+use crate::engine::components::events::{EventId, Label, LabelId, Skeleton};
 
 /// What happens in an event, in numbers that mean the same in every search.
 #[derive(Clone, PartialEq, Eq, Debug)]
