@@ -15,7 +15,7 @@ use std::collections::HashSet;
 use quorate::Report;
 use quorate::engine::{Count, Explore, Order, Search};
 use quorate::model::{Model, Value};
-use quorate::reduce::{Reduction, Reductions, Seeds, Split};
+use quorate::reduce::{Reduction, Reductions, Refinement, Seeds};
 use quorate::report::{Stopped, Verdict};
 use quorate::testing::{Census, Tuning};
 use quorate::world::Channel;
@@ -38,7 +38,14 @@ pub fn combinations(model: &Model) -> Vec<Vec<Reduction>> {
 
 /// The search of a model with these reductions. Seeds go through orders of search and kinds of stubborn sets.
 pub fn search_with(which: &[Reduction], model: &Model, seed: u64) -> (Explore, Search) {
-    let splits = [Split::Auto, Split::Combined, Split::Auto, Split::Quorum, Split::Reply, Split::None];
+    let splits = [
+        Refinement::Auto,
+        Refinement::Combined,
+        Refinement::Auto,
+        Refinement::Quorum,
+        Refinement::Reply,
+        Refinement::None,
+    ];
     let starts = [Seeds::Best, Seeds::First, Seeds::Best, Seeds::Last];
     let pick = |of: usize| usize::try_from(seed % of as u64).expect("it is below a usize");
     let checked = Reductions::checked(which, model).expect("an allowed combination");
@@ -48,7 +55,7 @@ pub fn search_with(which: &[Reduction], model: &Model, seed: u64) -> (Explore, S
         _ => (Order::Depth, SMALL),
     };
     let reductions =
-        Reductions { split: splits[pick(splits.len())], seeds: starts[pick(starts.len())], ..checked };
+        Reductions { refinement: splits[pick(splits.len())], seeds: starts[pick(starts.len())], ..checked };
     let count = if which == [Reduction::Symmetry] { Count::Orbits } else { Count::Nothing };
     let threads = if seed.is_multiple_of(97) { 2 } else { 1 };
     let engine = Explore::default().order(order).count(count).with_census();

@@ -6,7 +6,7 @@
 pub use crate::kernel::{Census, Mutant, Sleep, Tuning};
 
 use crate::engine::{BoundedDepth, Explore, Search};
-use crate::kernel::{Closure, Level, Within};
+use crate::kernel::{AllowedLocals, Closure, Level};
 use crate::model::Model;
 use crate::report::Report;
 
@@ -48,7 +48,7 @@ impl Report {
 
 /// The local states of each process in the local closure, and how closely processes had to be followed; `None` if there
 /// is none.
-pub fn closure_of(model: &Model, tuning: Tuning) -> Option<(Within, u8)> {
+pub fn closure_of(model: &Model, tuning: Tuning) -> Option<(AllowedLocals, u8)> {
     let mut closure = Closure::new(model, tuning, 1);
     closure.close(None, &mut |_| false);
     let precision = closure.levels().max().unwrap_or(Level::Loose) as u8;

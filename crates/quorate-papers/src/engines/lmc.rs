@@ -18,7 +18,7 @@ use std::collections::{BTreeMap, BTreeSet, HashMap, VecDeque};
 
 use quorate::ProcessId;
 use quorate::engine::{CombineBy, Engine, Refusal, Search};
-use quorate::model::{Envelope, Model, Outcome, Schedule, Sending, Value};
+use quorate::model::{Asked, Envelope, Handlers, Model, Outcome, Schedule, Sending, Value};
 use quorate::property::{Property, When};
 use quorate::replay::{Length, confirm};
 use quorate::report::{ClosureSize, Coverage, Details, LocalDetails, Report, Stopped, Verdict, Watch};
@@ -267,6 +267,7 @@ struct Pending {
 
 struct Run<'r> {
     model: &'r Model,
+    handlers: Handlers<'r>,
     options: &'r Options,
     watch: &'r mut dyn Watch,
     nodes: Vec<Node>,
@@ -308,6 +309,7 @@ impl<'r> Run<'r> {
     fn new(model: &'r Model, options: &'r Options, watch: &'r mut dyn Watch) -> Self {
         Run {
             model,
+            handlers: Handlers::new(model),
             options,
             watch,
             nodes: model.ids().map(|_| Node::default()).collect(),
@@ -366,6 +368,10 @@ impl<'r> Run<'r> {
     }
 
     fn verdict(&mut self) -> Verdict {
+        self.handlers.conclude();
+        if let Some(impure) = self.handlers.impure() {
+            return Verdict::Unknown(Stopped::Impure(impure.to_string()));
+        }
         if let Some(schedule) = self.schedule.take() {
             return Verdict::Violated(Box::new(confirm(self.model, schedule, Length::MayShrink)));
         }
@@ -435,7 +441,7 @@ impl<'r> Run<'r> {
     }
 
     fn goes_on(&self) -> bool {
-        self.stopped.is_none() && self.schedule.is_none()
+        self.stopped.is_none() && self.schedule.is_none() && self.handlers.impure().is_none()
     }
 
     /// A small piece of work is done.
@@ -457,11 +463,8 @@ impl<'r> Run<'r> {
         let node = &self.nodes[process.index()];
         let Some(state) = node.locals[local].value.clone() else { return };
         let envelopes = self.messages.envelopes(consumed);
-        let outcomes = match self.model.accepts(process, transition, &state, &envelopes) {
-            Ok(true) => self.model.run(process, transition, &state, &envelopes),
-            Ok(false) => return,
-            Err(panicked) => vec![Err(panicked)],
-        };
+        let of = Asked { process, transition, state: &state };
+        let Some(outcomes) = self.handlers.ask_selected(of, &envelopes) else { return };
         for outcome in outcomes {
             self.figures.transitions += 1;
             self.tick();
@@ -533,7 +536,8 @@ impl<'r> Run<'r> {
         let Some(state) = node.locals[local].value.clone() else { return };
         for transition in 0..self.model.process(process).transitions().len() {
             let sent = &self.nodes[process.index()].messages;
-            for consumed in self.messages.consumptions(self.model, (process, transition), &state, sent, new) {
+            let of = Asked { process, transition, state: &state };
+            for consumed in self.messages.consumptions(&mut self.handlers, of, sent, new) {
                 let of = &self.nodes[process.index()].locals[local];
                 let seen = consumed.iter().any(|message| of.history.contains(message));
                 if seen && self.takes(Shortcut::FirstHistory) {

@@ -1,10 +1,10 @@
 //! Messages by number, and what a transition can consume of them.
 
 use std::collections::HashMap;
+use std::slice;
 
 use quorate::ProcessId;
-use quorate::engine::bounded::quorums_among;
-use quorate::model::{Envelope, Model, Trigger, Value};
+use quorate::model::{Asked, Consumptions, Envelope, Handlers, Model, Trigger, Value, consumptions};
 
 pub(super) type MessageId = usize;
 
@@ -41,36 +41,38 @@ impl Messages {
     /// What a transition can consume in a local state, of these messages; with `new` only what contains it.
     pub(super) fn consumptions(
         &self,
-        model: &Model,
-        (process, transition): (ProcessId, usize),
-        state: &Value,
+        handlers: &mut Handlers<'_>,
+        of: Asked<'_>,
         sent: &[MessageId],
         new: Option<MessageId>,
     ) -> Vec<Vec<MessageId>> {
-        let mut sets: Vec<Vec<MessageId>> = Vec::new();
-        match model.process(process).transitions()[transition].trigger() {
-            Trigger::Internal => sets.extend(new.is_none().then(Vec::new)),
-            Trigger::Message(_) => match new {
-                Some(message) => sets.push(vec![message]),
-                None => sets.extend(sent.iter().map(|message| vec![*message])),
-            },
-            Trigger::Quorum(quorums) => {
-                let mut selected: Vec<MessageId> = Vec::new();
-                for message in sent {
-                    match model.keys(process, transition, state, &[self.envelope(*message)]) {
-                        Ok(key) => selected.extend(key[0].map(|_| *message)),
-                        // A selection that panics on a message does so as soon as the message is there.
-                        Err(_) => sets.push(vec![*message]),
-                    }
-                }
-                selected.sort_by_key(|message| self.envelope(*message).from);
-                quorums_among(&selected, quorums, |message| self.envelope(*message).from, &mut sets);
+        let trigger = handlers.model().process(of.process).transitions()[of.transition].trigger();
+        let sent = match (trigger, &new) {
+            (Trigger::Internal, Some(_)) => return Vec::new(),
+            (Trigger::Message(_), Some(new)) => slice::from_ref(new),
+            _ => sent,
+        };
+        // Quorums are found by sender, and then in the order in which their messages were first sent.
+        let mut offers: Vec<usize> = (0..sent.len()).collect();
+        let place = |at: &usize| (self.envelope(sent[*at]).from, *at);
+        let by_sender = matches!(trigger, Trigger::Quorum(_));
+        if by_sender {
+            offers.sort_by_key(place);
+        }
+        let envelope = |at: usize| self.envelope(sent[at]);
+        let Consumptions { mut sets, panicking } = consumptions(of, &offers, handlers, envelope, |_| true);
+        if by_sender {
+            sets.sort_by_cached_key(|set| set.iter().map(place).collect::<Vec<_>>());
+        }
+        let panicking = panicking.into_iter().map(|set| (set, true));
+        let mut found: Vec<Vec<MessageId>> = Vec::new();
+        for (set, panics) in panicking.chain(sets.into_iter().map(|set| (set, false))) {
+            let consumed: Vec<MessageId> = set.into_iter().map(|at| sent[at]).collect();
+            let wanted = new.is_none_or(|new| consumed.contains(&new));
+            if wanted && (panics || handlers.guard(of, &self.envelopes(&consumed)) != Ok(false)) {
+                found.push(consumed);
             }
         }
-        sets.retain(|set| {
-            new.is_none_or(|new| set.contains(&new))
-                && model.accepts(process, transition, state, &self.envelopes(set)).unwrap_or(true)
-        });
-        sets
+        found
     }
 }

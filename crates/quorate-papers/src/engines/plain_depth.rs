@@ -12,7 +12,7 @@ use std::collections::HashSet;
 use quorate::ProcessId;
 use quorate::engine::bounded::{End, Expanded, Space, Walked, walk};
 use quorate::engine::{Engine, Refusal, Search};
-use quorate::model::{Envelope, Model, Outcome, Schedule, ScheduledStep, Taken, Value};
+use quorate::model::{Asked, Envelope, Handlers, Model, Outcome, Schedule, ScheduledStep, Taken, Value};
 use quorate::property::{Property, When};
 use quorate::replay::{Length, confirm};
 use quorate::report::{Coverage, Details, ExploreDetails, Report, Stopped, Verdict, Watch};
@@ -61,12 +61,15 @@ impl PlainDepth {
             inbox.sort_unstable();
         }
         let initial = Global { locals, inboxes };
-        let mut contents = Contents { model, search, initial, messages, handler_calls: 0 };
+        let mut contents =
+            Contents { model, search, initial, messages, handlers: Handlers::new(model), handler_calls: 0 };
         let Walked { end, path, met, coverage } = walk(&mut contents, search, watch);
-        let verdict = match end {
-            End::Exhausted => Verdict::Holds,
-            End::Stopped(stopped) => Verdict::Unknown(stopped),
-            End::Violated { panics } => {
+        contents.handlers.conclude();
+        let verdict = match (contents.handlers.impure(), end) {
+            (Some(impure), _) => Verdict::Unknown(Stopped::Impure(impure.to_string())),
+            (None, End::Exhausted) => Verdict::Holds,
+            (None, End::Stopped(stopped)) => Verdict::Unknown(stopped),
+            (None, End::Violated { panics }) => {
                 let schedule = contents.schedule(&path, panics);
                 Verdict::Violated(Box::new(confirm(model, schedule, Length::MayShrink)))
             }
@@ -99,6 +102,7 @@ struct Contents<'m> {
     search: &'m Search,
     initial: Global,
     messages: Messages,
+    handlers: Handlers<'m>,
     handler_calls: u64,
 }
 
@@ -110,9 +114,9 @@ impl Contents<'_> {
             sent.dedup();
             for transition in 0..self.model.process(process).transitions().len() {
                 let local = &state.locals[process.index()];
-                let event = (process, transition);
-                for consumed in self.messages.consumptions(self.model, event, local, &sent, None) {
-                    self.outcomes(state, event, &consumed, &mut steps);
+                let of = Asked { process, transition, state: local };
+                for consumed in self.messages.consumptions(&mut self.handlers, of, &sent, None) {
+                    self.outcomes(state, (process, transition), &consumed, &mut steps);
                 }
             }
         }
@@ -129,10 +133,8 @@ impl Contents<'_> {
     ) {
         let at = process.index();
         let envelopes = self.messages.envelopes(consumed);
-        let outcomes = match self.model.accepts(process, transition, &state.locals[at], &envelopes) {
-            Ok(_) => self.model.run(process, transition, &state.locals[at], &envelopes),
-            Err(panicked) => vec![Err(panicked)],
-        };
+        let of = Asked { process, transition, state: &state.locals[at] };
+        let outcomes = self.handlers.ask_selected(of, &envelopes).unwrap_or_default();
         let taken = |envelope: &&Envelope| Taken { envelope: (*envelope).clone(), nth: 0 };
         let taken: Vec<Taken> = envelopes.iter().map(taken).collect();
         for outcome in outcomes {
@@ -214,6 +216,9 @@ impl Space for Contents<'_> {
     }
 
     fn limit_reached(&self, coverage: &Coverage) -> Option<Stopped> {
+        if let Some(impure) = self.handlers.impure() {
+            return Some(Stopped::Impure(impure.to_string()));
+        }
         let states = self.search.states_max.filter(|limit| coverage.states >= *limit);
         let bytes = self.search.bytes_max.filter(|limit| coverage.bytes >= *limit);
         states.map(Stopped::States).or(bytes.map(Stopped::Memory))

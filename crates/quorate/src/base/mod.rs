@@ -3,6 +3,7 @@
 mod ids;
 mod numbering;
 mod parallel;
+mod process_set;
 mod rename;
 mod user_code;
 mod value;
@@ -10,6 +11,7 @@ mod value;
 pub use ids::{PROCESSES_MAX, ProcessId, RoleName};
 pub(crate) use numbering::{FoldHasher, Numbering, PairMap, Pairs};
 pub(crate) use parallel::{in_parallel, in_parallel_mut};
+pub(crate) use process_set::ProcessSet;
 pub use rename::{Rename, Renaming};
 pub(crate) use user_code::catching;
 pub(crate) use value::fold;

@@ -17,7 +17,7 @@ use std::hash::{BuildHasherDefault, Hash};
 use super::explore::limit_reached;
 use super::{Count, Engine, Explore, Order, Refusal, Search};
 use crate::base::FoldHasher;
-use crate::kernel::{AWAKE, Found, Kernel, Mutant, Sleep, State};
+use crate::kernel::{Found, Kernel, Mutant, NO_SLEEP, Sleep, State};
 use crate::model::Model;
 use crate::replay::{Length, confirm};
 use crate::report::{Coverage, Details, ExploreDetails, Report, Stopped, Verdict, Watch};
@@ -137,7 +137,7 @@ impl Space for Numbers<'_, '_> {
         loop {
             let expanded = self
                 .kernel
-                .expand(Found { state, rule: AWAKE }, |successor| successors.push(successor.state))
+                .expand(Found { state, sleep: NO_SLEEP }, |successor| successors.push(successor.state))
                 .and_then(|steps| Ok((steps, self.kernel.judge(state)?)));
             match expanded {
                 Ok((steps, judgement)) => {
@@ -298,6 +298,3 @@ impl<S: Space> Walk<'_, S> {
         self.coverage.bytes += (self.bytes + met + waiting + path) as u64;
     }
 }
-
-#[doc(hidden)]
-pub use crate::kernel::quorums_among;

@@ -17,7 +17,7 @@ use std::sync::Arc;
 
 use super::{Count, Engine, Explore, Order, Refusal, Search};
 use crate::base::in_parallel;
-use crate::kernel::{Candidate, Candidates, Closure, CombineBy, Level, Within};
+use crate::kernel::{AllowedLocals, Candidate, Candidates, Closure, CombineBy, Level};
 use crate::model::Model;
 use crate::reduce::Reduction;
 use crate::report::{Coverage, Details, LocalDetails, Report, Stopped, Verdict, Watch};
@@ -26,7 +26,7 @@ use crate::report::{Coverage, Details, LocalDetails, Report, Stopped, Verdict, W
 const GOALS_MAX: usize = 32;
 const GOAL_STATES: u64 = 400;
 /// How many states a search without reductions may take to tell what a search for a candidate has found.
-const RETELLING_STATES: u64 = 200_000;
+const EXPLAIN_STATES: u64 = 200_000;
 
 /// Looks at local states first, and at global ones only where these leave a doubt.
 ///
@@ -113,7 +113,7 @@ pub(crate) fn read_closure<T>(
         handler_calls: closure.handler_calls(),
         ..Coverage::default()
     };
-    let gave_up = closure.gave_up().map(|gave_up| Stopped::Unsuited(gave_up.told(model)));
+    let gave_up = closure.gave_up().map(|gave_up| Stopped::Unsuited(gave_up.reason(model)));
     let verdict = stopped.or(gave_up).map_or(Verdict::Holds, Verdict::Unknown);
     (Report::new(model, verdict, coverage, Details::Nothing), read(&closure))
 }
@@ -141,7 +141,7 @@ struct Run<'r> {
     search: &'r Search,
     coverage: Coverage,
     local: LocalDetails,
-    /// Within what a search holds.
+    /// AllowedLocals what a search holds.
     reservation: Option<String>,
     /// The last search over global states, if there was one.
     last: Option<Report>,
@@ -201,7 +201,7 @@ impl Run<'_> {
     /// The ways in which something could go wrong; or why they cannot be listed.
     fn candidates(&mut self, closure: &Closure<'_>) -> Result<Candidates, String> {
         if let Some(gave_up) = closure.gave_up() {
-            return Err(format!("{}: global states are searched instead", gave_up.told(self.model)));
+            return Err(format!("{}: global states are searched instead", gave_up.reason(self.model)));
         }
         self.local.closure = Some(closure.size());
         self.coverage.local_steps = closure.size().steps;
@@ -227,17 +227,17 @@ impl Run<'_> {
     /// Decides which candidates are real: first by local states alone, then one by one, then all together.
     fn decide(&mut self, closure: &Closure<'_>, candidates: &Candidates, watch: &mut dyn Watch) -> Verdict {
         let steps = closure.flattened();
-        let narrowed = |candidate: &Candidate| closure.within(candidate, &steps);
-        let left: Vec<Within> =
+        let narrowed = |candidate: &Candidate| closure.allowed_locals(candidate, &steps);
+        let left: Vec<AllowedLocals> =
             in_parallel(&candidates.all, self.search.threads, narrowed).into_iter().flatten().collect();
         self.local.refuted_at_once = candidates.all.len() as u64 - left.len() as u64;
-        let mut doubtful: Vec<Within> = Vec::new();
+        let mut doubtful: Vec<AllowedLocals> = Vec::new();
         for chunk in left.chunks(self.search.threads) {
             if self.local.searched >= GOALS_MAX as u64 {
                 doubtful.extend(chunk.iter().cloned());
                 continue;
             }
-            let goal = |within: &Within| {
+            let goal = |within: &AllowedLocals| {
                 let (explore, search) = self.goal(within);
                 explore.search(self.model, &search, &mut ())
             };
@@ -268,21 +268,21 @@ impl Run<'_> {
     }
 
     /// A search for one candidate, in few states.
-    fn goal(&self, within: &Within) -> (Explore, Search) {
+    fn goal(&self, within: &AllowedLocals) -> (Explore, Search) {
         let mut search = self.plain();
         // What leads to one combination does not lead to those in which processes are exchanged.
         search.reductions.which.retain(|reduction| *reduction != Reduction::Symmetry);
         let limit = self.search.states_max.unwrap_or(GOAL_STATES).min(GOAL_STATES);
         let explore = Explore {
             order: Order::Depth,
-            within: Some(Arc::new(within.clone())),
+            allowed_locals: Some(Arc::new(within.clone())),
             ..self.engine.explore.clone()
         };
         (explore, search.threads(1).states_max(limit))
     }
 
     /// A search over global states for all that could go wrong.
-    fn search_all(&mut self, within: Option<Within>, watch: &mut dyn Watch) -> Verdict {
+    fn search_all(&mut self, within: Option<AllowedLocals>, watch: &mut dyn Watch) -> Verdict {
         let mut search = self.plain();
         let mut within = within.map(Arc::new);
         if within.is_some() && self.engine.own_steps_max.is_some() {
@@ -291,7 +291,7 @@ impl Run<'_> {
             // Interchangeable processes save more than staying in some local states, which must be the same for them.
             within = None;
         }
-        let explore = Explore { within, ..self.engine.explore.clone() };
+        let explore = Explore { allowed_locals: within, ..self.engine.explore.clone() };
         let report = explore.search(self.model, &search, watch);
         self.keep(report)
     }
@@ -299,7 +299,7 @@ impl Run<'_> {
     /// The search that is asked for, with less work to find the shortest run.
     fn plain(&self) -> Search {
         let mut search = self.search.clone();
-        search.tuning.retelling_states = search.tuning.retelling_states.min(RETELLING_STATES);
+        search.tuning.explain_states = search.tuning.explain_states.min(EXPLAIN_STATES);
         search
     }
 

@@ -222,12 +222,11 @@ impl Climb<'_> {
         let states_max = [left, self.stone_states].into_iter().flatten().min();
         let tuning = self.search.tuning;
         // A way that is told in the fewest steps is worth no more than the search for it.
-        let retelling_states =
-            states_max.map_or(tuning.retelling_states, |max| max.min(tuning.retelling_states));
+        let explain_states = states_max.map_or(tuning.explain_states, |max| max.min(tuning.explain_states));
         let search = Search {
             states_max,
             reductions: reductions.fitting(model),
-            tuning: Tuning { retelling_states, ..tuning },
+            tuning: Tuning { explain_states, ..tuning },
             ..self.search.clone()
         };
         self.watch.stage();

@@ -1,8 +1,9 @@
 //! What the kernel is told.
 
+use std::collections::HashSet;
 use std::sync::Arc;
 
-use super::Within;
+use crate::base::Value;
 use crate::reduce::Reductions;
 
 /// What the kernel is told.
@@ -10,9 +11,12 @@ use crate::reduce::Reductions;
 pub(crate) struct Options {
     pub(crate) reductions: Reductions,
     pub(crate) copies_max: Option<u32>,
-    pub(crate) within: Option<Arc<Within>>,
+    pub(crate) allowed_locals: Option<Arc<AllowedLocals>>,
     pub(crate) tuning: Tuning,
 }
+
+/// For each process, the local states within which something can happen.
+pub(crate) type AllowedLocals = Vec<HashSet<Value>>;
 
 /// What decides how a search is done and never what it answers: tests make the sizes small, so that small
 /// protocols go through everything that large ones do.
@@ -27,7 +31,7 @@ pub struct Tuning {
     /// Which processes sleep.
     pub sleep: Sleep,
     /// How many states a search without reductions may take to tell a violation in fewer steps.
-    pub retelling_states: u64,
+    pub explain_states: u64,
     /// How many nodes the local closure of a process may have before it is followed more closely.
     pub closure_max: usize,
     /// What is left out, to show that the tests notice.
@@ -88,7 +92,7 @@ impl Tuning {
         narrow_max: u32::MAX,
         first_states: 20_000,
         sleep: Sleep::Untouched,
-        retelling_states: 1_000_000,
+        explain_states: 1_000_000,
         closure_max: 20_000,
         mutant: None,
     };

@@ -3,7 +3,7 @@
 use super::Model;
 use crate::base::ProcessId;
 use crate::property::When;
-use crate::world::{BUDGET_MAX, Channel, Crashes, FaultLimits, World, WorldError};
+use crate::world::{BUDGET_MAX, Crashes, FaultLimits, World, WorldError};
 
 impl World {
     /// Does not covering crashes as steps miss what a crash can do? Says why, and what to do instead.
@@ -54,24 +54,22 @@ impl World {
             return refuse(format!("a budget of {budget} faults: expected at most {BUDGET_MAX}"));
         }
         let channel = self.channel;
-        if self.delivery.in_steps() && !matches!(channel, Channel::Bag | Channel::Set) {
+        if self.delivery.in_steps() && !channel.can_deliver_in_steps() {
             return refuse(format!(
                 "the models mp and m-mp have bags or sets, not {channel}: use --model m, which is equivalent"
             ));
         }
-        if self.losses > 0
-            && matches!(channel, Channel::LossyFifo | Channel::LossyMailbox | Channel::Duplicating)
-        {
+        if self.losses > 0 && !channel.can_lose_in_steps() {
             return refuse(format!(
                 "messages in {channel} channels have no budget of losses: leave out --losses"
             ));
         }
-        if self.duplications > 0 && !matches!(channel, Channel::Bag | Channel::Fifo | Channel::Mailbox) {
+        if self.duplications > 0 && !channel.can_double() {
             return refuse(format!(
                 "messages in {channel} channels cannot be doubled: use bag, fifo, mailbox or duplicating channels"
             ));
         }
-        if matches!(channel, Channel::LossyFifo | Channel::LossyMailbox)
+        if channel.may_skip()
             && let Some(property) = at_end(model)
         {
             return refuse(format!(

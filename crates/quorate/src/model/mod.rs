@@ -5,6 +5,8 @@
 //!
 //! Invariant: nothing here looks at more than one process's local state and the messages it consumes.
 
+mod consume;
+mod handlers;
 mod in_world;
 mod refusal;
 mod run;
@@ -14,6 +16,9 @@ mod symmetry;
 
 use std::sync::Arc;
 
+pub use consume::{Consumptions, consumptions};
+pub(crate) use handlers::asked_once;
+pub use handlers::{Asked, Handlers, Keys, Outcomes};
 pub(crate) use in_world::at_end;
 pub use refusal::Refusal;
 pub use run::{Consumed, Origin, Schedule, ScheduledStep, Sent, Taken, Trace, TraceStep};
@@ -357,7 +362,7 @@ impl Model {
 
     /// The messages of `candidates` that a transition would look at, as groups: messages of one group may
     /// be consumed together.
-    pub fn keys(
+    pub(crate) fn keys(
         &self,
         process: ProcessId,
         transition: usize,

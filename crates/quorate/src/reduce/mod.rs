@@ -1,14 +1,13 @@
 //! Which reductions a search uses, and which go together.
 //!
 //! From: ALGORITHMS 9. A reduction is a value that the search is given; what makes it right is beside the code that
-//! does it: `kernel/local.rs` (inert messages), `kernel/component.rs` (beliefs), `kernel/stubborn.rs`,
-//! `kernel/symmetry.rs`. Here is what each can be used with.
+//! does it, in `kernel/reductions/`: `inert.rs`, `stubborn.rs`, `beliefs.rs`, `symmetry.rs`. Here is what each can be used with.
 //! Held by: testkit/tests/reductions.rs: every combination that is allowed.
 
 use std::fmt;
 
 use crate::model::{Model, Refusal, at_end};
-use crate::world::{Channel, Delivery};
+use crate::world::Delivery;
 
 /// One way to search less.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
@@ -47,15 +46,10 @@ impl Reduction {
             }
             Reduction::Inert => match at_end(model) {
                 Some(property) => Some(Refusal::EndsComeLater { property: property.to_string() }),
-                None => match channel {
-                    Channel::Bag | Channel::Set | Channel::Duplicating => None,
-                    _ => Some(Refusal::KeepsWaiting(channel)),
-                },
+                None => (!channel.unordered_and_unbounded()).then_some(Refusal::KeepsWaiting(channel)),
             },
             Reduction::Stubborn => (!channel.commutes()).then_some(Refusal::DoesNotCommute(channel)),
-            Reduction::Beliefs => {
-                matches!(channel, Channel::Blocking(_)).then_some(Refusal::ShowsRoom(channel))
-            }
+            Reduction::Beliefs => channel.makes_senders_wait().then_some(Refusal::ShowsRoom(channel)),
             Reduction::Symmetry if model.start().is_some() => Some(Refusal::StartsInTheMiddle),
             Reduction::Symmetry if model.symmetry().groups().is_empty() => Some(Refusal::NothingSymmetric),
             Reduction::Symmetry => (!model.monitors().is_empty()).then_some(Refusal::HasMonitors),
@@ -71,7 +65,7 @@ impl fmt::Display for Reduction {
 
 /// How finely stubborn sets look at who can send what: the refinements of MP-Basset.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
-pub enum Split {
+pub enum Refinement {
     /// Not at all: who sends to one of a role is taken to send to all, and a quorum waits for everybody.
     None,
     /// A reply goes to whom it goes.
@@ -85,17 +79,17 @@ pub enum Split {
     Auto,
 }
 
-impl Split {
+impl Refinement {
     pub(crate) fn by_reply(self) -> bool {
-        matches!(self, Split::Reply | Split::Combined | Split::Auto)
+        matches!(self, Refinement::Reply | Refinement::Combined | Refinement::Auto)
     }
 
     pub(crate) fn by_quorum(self) -> bool {
-        matches!(self, Split::Quorum | Split::Combined | Split::Auto)
+        matches!(self, Refinement::Quorum | Refinement::Combined | Refinement::Auto)
     }
 
     pub(crate) fn by_state(self) -> bool {
-        self == Split::Auto
+        self == Refinement::Auto
     }
 }
 
@@ -117,7 +111,7 @@ pub struct Reductions {
     /// Which.
     pub which: Vec<Reduction>,
     /// How stubborn sets look at who can send what.
-    pub split: Split,
+    pub refinement: Refinement,
     /// Where stubborn sets begin.
     pub seeds: Seeds,
 }
@@ -159,7 +153,7 @@ impl Reductions {
     /// messages. Alone, that reduction keeps the steps, and whatever a quorum could consume, so that its states are
     /// those of the full search, without some messages.
     pub(crate) fn leave_out_idle_steps(&self, model: &Model) -> bool {
-        self.has(Reduction::Inert) && self.which.len() > 1 && model.world().channel != Channel::Duplicating
+        self.has(Reduction::Inert) && self.which.len() > 1 && !model.world().channel.keeps_consumed()
     }
 
     /// Is this one of them?

@@ -21,7 +21,7 @@ use crate::model::{
     Sending, Sent, Snapshot, Taken, Trace, TraceStep, TracedMessage, Trigger,
 };
 use crate::property::When;
-use crate::world::{Channel, CrashSends, Crashes, FaultsSoFar, Inbox, StepKind};
+use crate::world::{CrashSends, Crashes, FaultsSoFar, Inbox, StepKind};
 
 impl Model {
     /// The same system, in the state after these steps, with the messages that are on their way then.
@@ -598,7 +598,7 @@ impl<'m> Replay<'m> {
         consumed: &[&Envelope],
     ) -> bool {
         let world = self.model.world();
-        if !matches!(world.channel, Channel::Blocking(_)) {
+        if !world.channel.makes_senders_wait() {
             return true;
         }
         let fits = |outcome: Result<Outcome, Panicked>| {

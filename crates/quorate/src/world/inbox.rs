@@ -1,6 +1,7 @@
 //! The messages on their way to one process, as the channel keeps them.
 
-use super::{Channel, Delivery, World};
+use super::channel::Channel;
+use super::{Delivery, World};
 use crate::base::ProcessId;
 
 /// What an inbox must know of a message.
@@ -29,17 +30,17 @@ impl<T> Default for Inbox<T> {
 impl<T: InboxItem> Inbox<T> {
     /// A message is sent to the process. `false` if there is no room for it.
     #[must_use]
-    pub(crate) fn arrive(&mut self, world: &World, letter: T) -> bool {
-        let letters = if world.delivery.in_steps() { &mut self.travelling } else { &mut self.waiting };
-        put(letters, world.channel, letter)
+    pub(crate) fn arrive(&mut self, world: &World, item: T) -> bool {
+        let items = if world.delivery.in_steps() { &mut self.travelling } else { &mut self.waiting };
+        put(items, world.channel, item)
     }
 
     /// The messages that may be delivered, lost or doubled, equal ones once where it makes no difference.
     pub(crate) fn on_their_way(&self, world: &World) -> Vec<usize> {
-        let letters = self.way(world);
+        let items = self.way(world);
         match world.channel {
-            Channel::Bag | Channel::Set | Channel::Duplicating | Channel::Blocking(_) => distinct(letters),
-            _ => (0..letters.len()).collect(),
+            Channel::Bag | Channel::Set | Channel::Duplicating | Channel::Blocking(_) => distinct(items),
+            _ => (0..items.len()).collect(),
         }
     }
 
@@ -54,8 +55,8 @@ impl<T: InboxItem> Inbox<T> {
 
     /// A message is delivered.
     pub(crate) fn deliver(&mut self, world: &World, position: usize) {
-        let letter = self.travelling.remove(position);
-        let room = put(&mut self.waiting, world.channel, letter);
+        let item = self.travelling.remove(position);
+        let room = put(&mut self.waiting, world.channel, item);
         assert!(room, "delivery is a step only for channels without bounds");
     }
 
@@ -66,8 +67,8 @@ impl<T: InboxItem> Inbox<T> {
 
     /// A message is doubled: the copy follows it.
     pub(crate) fn double(&mut self, world: &World, position: usize) {
-        let letters = self.way_mut(world);
-        letters.insert(position, letters[position].clone());
+        let items = self.way_mut(world);
+        items.insert(position, items[position].clone());
     }
 
     /// The positions of messages that a step may consume, equal ones once where it makes no difference.
@@ -131,13 +132,13 @@ impl<T: InboxItem> Inbox<T> {
 impl<T: InboxItem + Ord> Inbox<T> {
     /// Forgets all order but what the channel keeps, so that equal inboxes are equal values.
     pub(crate) fn normalise(&mut self, channel: Channel) {
-        for letters in [&mut self.travelling, &mut self.waiting] {
+        for items in [&mut self.travelling, &mut self.waiting] {
             match channel {
                 Channel::Bag | Channel::Set | Channel::Duplicating | Channel::Blocking(_) => {
-                    letters.sort_unstable();
+                    items.sort_unstable();
                 }
                 Channel::Fifo | Channel::LossyFifo | Channel::Overwriting(_) => {
-                    letters.sort_by_key(InboxItem::from);
+                    items.sort_by_key(InboxItem::from);
                 }
                 Channel::Mailbox | Channel::LossyMailbox => {}
             }
@@ -145,25 +146,25 @@ impl<T: InboxItem + Ord> Inbox<T> {
     }
 }
 
-fn put<T: InboxItem>(letters: &mut Vec<T>, channel: Channel, letter: T) -> bool {
-    let of_sender = |letters: &[T]| letters.iter().filter(|other| other.from() == letter.from()).count();
+fn put<T: InboxItem>(items: &mut Vec<T>, channel: Channel, item: T) -> bool {
+    let of_sender = |items: &[T]| items.iter().filter(|other| other.from() == item.from()).count();
     match channel {
-        Channel::Set | Channel::Duplicating if letters.iter().any(|other| other.same(&letter)) => {
+        Channel::Set | Channel::Duplicating if items.iter().any(|other| other.same(&item)) => {
             return true;
         }
-        Channel::Blocking(size) if of_sender(letters) >= size => return false,
-        Channel::Overwriting(size) if of_sender(letters) >= size => {
-            let oldest = letters.iter().position(|other| other.from() == letter.from());
-            oldest.map(|oldest| letters.remove(oldest));
+        Channel::Blocking(size) if of_sender(items) >= size => return false,
+        Channel::Overwriting(size) if of_sender(items) >= size => {
+            let oldest = items.iter().position(|other| other.from() == item.from());
+            oldest.map(|oldest| items.remove(oldest));
         }
         _ => {}
     }
-    letters.push(letter);
+    items.push(item);
     true
 }
 
 /// The first of each kind of equal messages.
-fn distinct<T: InboxItem>(letters: &[T]) -> Vec<usize> {
-    let first = |at: &usize| letters[..*at].iter().all(|earlier| !earlier.same(&letters[*at]));
-    (0..letters.len()).filter(first).collect()
+fn distinct<T: InboxItem>(items: &[T]) -> Vec<usize> {
+    let first = |at: &usize| items[..*at].iter().all(|earlier| !earlier.same(&items[*at]));
+    (0..items.len()).filter(first).collect()
 }

@@ -97,7 +97,7 @@ fn shortest(
         let violation = known.expect("every path of states without reductions is a run");
         return Verdict::Violated(Box::new(violation));
     }
-    let limit = known.is_some().then_some(search.tuning.retelling_states);
+    let limit = known.is_some().then_some(search.tuning.explain_states);
     let again = Explore {
         order: Order::Breadth,
         visited: Visited::Exact,

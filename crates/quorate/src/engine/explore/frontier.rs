@@ -3,7 +3,7 @@
 
 use super::Order;
 use super::visited::TABLES;
-use crate::kernel::{AWAKE, Found, State};
+use crate::kernel::{Found, NO_SLEEP, State};
 
 /// States that are equally far from the start, on the way on which they were found.
 pub(super) struct Batch {
@@ -36,7 +36,7 @@ enum Kind {
 impl Frontier {
     pub(super) fn new(order: Order, initial: State) -> Self {
         let mut found = vec![Vec::new(); TABLES];
-        found[0].push(Found { state: initial, rule: AWAKE });
+        found[0].push(Found { state: initial, sleep: NO_SLEEP });
         let kind = match order {
             Order::Breadth => Kind::Breadth { depth: 0, level: Vec::new() },
             Order::Depth => Kind::Depth(Vec::new()),

@@ -18,7 +18,7 @@ pub(super) use run::limit_reached;
 use self::explain::explain;
 use self::run::{Ended, Violating, explore_once};
 use super::{Engine, Refusal, Search};
-use crate::kernel::{self, Kernel, Sleep, Within};
+use crate::kernel::{self, AllowedLocals, Kernel, Sleep};
 use crate::model::{Model, at_end};
 use crate::reduce::Reduction;
 use crate::report::{Details, ExploreDetails, Report, Stopped, Verdict, Watch};
@@ -78,7 +78,7 @@ pub struct Explore {
     /// What is counted beside states.
     pub count: Count,
     /// The local states in which the processes stay; whatever else they could do is left out.
-    pub(crate) within: Option<Arc<Within>>,
+    pub(crate) allowed_locals: Option<Arc<AllowedLocals>>,
     /// Report what the visited states are made of: for tests, which compare it with what there is.
     pub(crate) census: bool,
 }
@@ -90,7 +90,7 @@ impl Explore {
         visited: Visited::Exact,
         copies_max: None,
         count: Count::Nothing,
-        within: None,
+        allowed_locals: None,
         census: false,
     };
 
@@ -123,7 +123,7 @@ impl Explore {
         kernel::Options {
             reductions: search.reductions.clone(),
             copies_max: self.copies_max,
-            within: self.within.clone(),
+            allowed_locals: self.allowed_locals.clone(),
             tuning: search.tuning,
         }
     }
@@ -187,9 +187,9 @@ pub(crate) fn explore_and_read<T>(
     let recording = engine.order == Order::Depth;
     let mut repeats = 1;
     let (mut run, mut ended) = explore_once(&mut kernel, engine, search, recording, watch);
-    while ended == Ended::Exhausted && run.kernel.must_begin_again() {
+    while ended == Ended::Exhausted && run.kernel.must_repeat() {
         // A reduction relies on what the search has seen of the processes: it must not have seen more since.
-        kernel.begin();
+        kernel.prepare();
         repeats += 1;
         (run, ended) = explore_once(&mut kernel, engine, search, recording, watch);
     }

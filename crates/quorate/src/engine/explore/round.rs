@@ -11,7 +11,7 @@ use rayon::ThreadPool;
 use rayon::prelude::*;
 
 use super::visited::{TABLES, VisitedSet, table_of};
-use crate::kernel::{AWAKE, Found, Kernel, RuleId, State, Unknown};
+use crate::kernel::{Found, Kernel, NO_SLEEP, SleepSetId, State, Unknown};
 
 /// What came of expanding a batch, added up.
 #[derive(Default)]
@@ -42,7 +42,7 @@ pub(super) struct Expander {
 #[derive(Default)]
 struct Chunk {
     successors: Vec<State>,
-    rules: Vec<RuleId>,
+    sleep_sets: Vec<SleepSetId>,
     /// The state that each successor was reached from, when recording.
     origins: Vec<State>,
     /// Where the successors of each table begin, and where the last ones end.
@@ -111,7 +111,7 @@ impl Expander {
                         table.insert_all(&chunk.successors[share.clone()], |position| {
                             let at = share.start + position;
                             let state = chunk.successors[at];
-                            found.push(Found { state, rule: chunk.rules[at] });
+                            found.push(Found { state, sleep: chunk.sleep_sets[at] });
                             if recording {
                                 parents.push((state, chunk.origins[at]));
                             }
@@ -129,7 +129,7 @@ impl Expander {
     pub(super) fn bytes(&self) -> u64 {
         let chunk = |chunk: &Chunk| {
             (chunk.successors.capacity() + chunk.origins.capacity()) * size_of::<State>()
-                + chunk.rules.capacity() * size_of::<RuleId>()
+                + chunk.sleep_sets.capacity() * size_of::<SleepSetId>()
                 + chunk.starts.capacity() * size_of::<u32>()
         };
         let buffers: usize = self.chunks.iter().map(chunk).sum();
@@ -192,12 +192,12 @@ impl Chunk {
         }
         self.successors.resize(scratch.successors.len(), State::default());
         self.origins.resize(scratch.origins.len(), State::default());
-        self.rules.resize(scratch.successors.len(), AWAKE);
+        self.sleep_sets.resize(scratch.successors.len(), NO_SLEEP);
         for (at, found) in scratch.successors.iter().enumerate().rev() {
             let start = &mut self.starts[table_of(found.state)];
             *start -= 1;
             self.successors[*start as usize] = found.state;
-            self.rules[*start as usize] = found.rule;
+            self.sleep_sets[*start as usize] = found.sleep;
             if recording {
                 self.origins[*start as usize] = scratch.origins[at];
             }

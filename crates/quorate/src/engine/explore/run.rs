@@ -118,7 +118,7 @@ impl<'r, 'm> Run<'r, 'm> {
                 self.coverage.states += self.expander.insert(&mut self.visited, found, learn);
             }
             self.measure();
-            if self.kernel.blown() {
+            if self.kernel.too_many_beliefs() {
                 return Ended::Exhausted;
             }
             if let Some(stopped) = watch

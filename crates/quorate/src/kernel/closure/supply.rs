@@ -2,8 +2,8 @@
 
 use std::collections::{BTreeMap, HashMap};
 
-use super::one::{Bag, Edge, with};
-use crate::kernel::mail::{Mail, MessageId};
+use super::parts::{Bag, Edge, with};
+use crate::kernel::process::{MessageId, Messages};
 
 /// How often a message can be there to be consumed, in all.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -28,7 +28,11 @@ impl Supplies {
 
 /// For each message that the edges of a graph send, how often a way through the graph sends it at most; `None` if there
 /// is no most.
-pub(super) fn sent_at_most(nodes: usize, edges: &[Edge], mail: &Mail) -> BTreeMap<MessageId, Option<u32>> {
+pub(super) fn sent_at_most(
+    nodes: usize,
+    edges: &[Edge],
+    mail: &Messages,
+) -> BTreeMap<MessageId, Option<u32>> {
     let mut after: Vec<Vec<&Edge>> = vec![Vec::new(); nodes];
     for edge in edges.iter().filter(|edge| edge.to.is_some()) {
         after[edge.from as usize].push(edge);

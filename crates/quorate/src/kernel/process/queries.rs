@@ -5,66 +5,70 @@
 
 use std::sync::Arc;
 
-use super::super::Tools;
-use super::super::mail::{Entry, MessageId};
-use super::{ConfigurationId, LocalId, LocalStep, Offer, ProcessGraph};
-use crate::model::Trigger;
-use crate::world::{Channel, Inbox, InboxItem, World};
+use super::context::AskContext;
+use super::graph::ProcessGraph;
+use super::mail::{InboxEntry, MessageId};
+use super::values::{ConfigurationId, LocalId, LocalStep, Offer};
+use crate::model::{Consumptions, Transition, Trigger};
+use crate::world::{Inbox, InboxItem, World};
 
 /// A transition of a local state on some messages, with everything that it can do.
 #[derive(Clone)]
-pub(in super::super) struct Possibility {
-    pub(in super::super) transition: usize,
-    pub(in super::super) consumed: Vec<MessageId>,
-    pub(in super::super) outcomes: Arc<[LocalStep]>,
+pub(in crate::kernel) struct Possibility {
+    pub(in crate::kernel) transition: usize,
+    pub(in crate::kernel) consumed: Vec<MessageId>,
+    pub(in crate::kernel) outcomes: Arc<[LocalStep]>,
 }
 
 /// What a local state can do cannot be told: a selection panics on several messages together, and on none of them
 /// alone.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(in super::super) struct CannotTell;
+pub(in crate::kernel) struct PanicsTogether;
 
 impl ProcessGraph {
     /// What a configuration, with these messages besides its own, can consume that it cannot without them: the
     /// messages that are missing, each way once. Panics, in handlers that such messages may never reach, count as
     /// steps.
-    pub(in super::super) fn missing(
+    pub(in crate::kernel) fn missing(
         &mut self,
         configuration: ConfigurationId,
         besides: &[MessageId],
-        tools: &mut Tools<'_, '_>,
+        ask: &mut AskContext<'_, '_>,
     ) -> Vec<(usize, Vec<MessageId>)> {
         let (local, past, inbox) = *self.configurations.value(configuration);
         if past.crashed {
             return Vec::new();
         }
         // What is on offer now, and what could be: of senders that keep an order, only what would come first.
-        let (channel, inbox) = (tools.model.world().channel, Arc::clone(self.inboxes.value(inbox)));
+        let (channel, inbox) = (ask.model.world().channel, Arc::clone(self.inboxes.value(inbox)));
         let offered = inbox.offers(channel).into_iter().map(|position| inbox.waiting[position]);
-        let mut waiting: Vec<Entry> = offered.collect();
+        let mut waiting: Vec<InboxEntry> = offered.collect();
         let own = waiting.len();
         for &message in besides {
-            let entry = tools.mail.entry(message);
+            let entry = ask.mail.entry(message);
             let live = self.live.as_ref().is_none_or(|live| live.contains(local, message));
-            let behind =
-                channel == Channel::Fifo && waiting[..own].iter().any(|other| other.from() == entry.from());
+            let behind = channel.takes_first_of_sender()
+                && waiting[..own].iter().any(|other| other.from() == entry.from());
             if live && !behind && !waiting[..own].contains(&entry) {
                 waiting.push(entry);
             }
         }
         let (open, inbox) = (World::default(), Inbox { waiting, ..Inbox::default() });
+        let offers = self.offers(&inbox, open.channel, ask);
         let mut missing = Vec::new();
-        for transition in 0..tools.model.process(self.id).transitions().len() {
-            let Ok(consumptions) = self.consumptions(local, &inbox, &open, transition, tools) else {
+        for transition in 0..ask.model.process(self.id).transitions().len() {
+            let Consumptions { sets, panicking } =
+                self.consumptions(local, &inbox, &open, transition, &offers, ask);
+            if !panicking.is_empty() {
                 let all = inbox.waiting[own..].iter();
                 missing.extend(all.map(|entry| (transition, vec![entry.message])));
                 continue;
-            };
-            for consumed in consumptions {
+            }
+            for consumed in sets {
                 let lacks = |offer: &Offer| offer.position.is_some_and(|position| position >= own);
                 let absent: Vec<MessageId> =
                     consumed.iter().filter(|offer| lacks(offer)).map(|offer| offer.message).collect();
-                let Some(outcomes) = self.outcomes(local, transition, &consumed, tools) else { continue };
+                let Some(outcomes) = self.outcomes(local, transition, &consumed, ask) else { continue };
                 let idle =
                     self.leaves_out_idle_steps && !outcomes.iter().any(|outcome| outcome.changes(local));
                 if !absent.is_empty() && !idle {
@@ -79,21 +83,24 @@ impl ProcessGraph {
 
     /// The known messages that make a difference in a local state: which some transition consumes, alone or with
     /// other known ones, and then changes the state, sends or panics.
-    pub(in super::super) fn effective(
+    pub(in crate::kernel) fn effective(
         &mut self,
         local: LocalId,
-        tools: &mut Tools<'_, '_>,
+        ask: &mut AskContext<'_, '_>,
     ) -> Vec<MessageId> {
-        let known: Vec<MessageId> = self.observed.heard().collect();
-        let waiting = known.iter().map(|message| tools.mail.entry(*message)).collect();
+        let known: Vec<MessageId> = self.seen.heard().collect();
+        let waiting = known.iter().map(|message| ask.mail.entry(*message)).collect();
         let (open, inbox) = (World::default(), Inbox { waiting, ..Inbox::default() });
+        let offers = self.offers(&inbox, open.channel, ask);
         let mut effective = Vec::new();
-        for transition in 0..tools.model.process(self.id).transitions().len() {
-            let Ok(consumptions) = self.consumptions(local, &inbox, &open, transition, tools) else {
+        for transition in 0..ask.model.process(self.id).transitions().len() {
+            let Consumptions { sets, panicking } =
+                self.consumptions(local, &inbox, &open, transition, &offers, ask);
+            if !panicking.is_empty() {
                 return known;
-            };
-            for consumed in consumptions {
-                let Some(outcomes) = self.outcomes(local, transition, &consumed, tools) else { continue };
+            }
+            for consumed in sets {
+                let Some(outcomes) = self.outcomes(local, transition, &consumed, ask) else { continue };
                 if outcomes.iter().any(|outcome| outcome.changes(local))
                     || !self.leaves_out_idle_steps && consumed.len() > 1
                 {
@@ -106,71 +113,53 @@ impl ProcessGraph {
 
     /// Everything that a local state can do with some of these messages, each there once; if some were asked about
     /// before, then only what consumes one of the others.
-    pub(in super::super) fn possibilities(
+    pub(in crate::kernel) fn possibilities(
         &mut self,
         local: LocalId,
         messages: &[MessageId],
         before: Option<usize>,
-        tools: &mut Tools<'_, '_>,
-    ) -> Result<Vec<Possibility>, CannotTell> {
+        ask: &mut AskContext<'_, '_>,
+    ) -> Result<Vec<Possibility>, PanicsTogether> {
         let mut found = Vec::new();
         // Whatever the channels are like, here every message can be taken.
         let (old, open) = (before.unwrap_or(0), World::default());
-        for transition in 0..tools.model.process(self.id).transitions().len() {
-            let trigger = tools.model.process(self.id).transitions()[transition].trigger();
-            let first = match trigger {
-                Trigger::Internal if before.is_some() => continue,
-                Trigger::Internal | Trigger::Message(_) => old,
-                Trigger::Quorum(_) => 0,
-            };
-            let waiting = messages[first..].iter().map(|message| tools.mail.entry(*message)).collect();
+        let transitions = ask.model.process(self.id).transitions();
+        let mut on_offer = |first: usize| {
+            let waiting = messages[first..].iter().map(|message| ask.mail.entry(*message)).collect();
             let inbox = Inbox { waiting, ..Inbox::default() };
-            let Ok(consumptions) = self.consumptions(local, &inbox, &open, transition, tools) else {
-                found.extend(self.panicking_possibilities(local, &inbox, transition, tools)?);
-                continue;
+            let offers = self.offers(&inbox, open.channel, ask);
+            (first, inbox, offers)
+        };
+        let new = on_offer(old);
+        let waits_for_quorums =
+            transitions.iter().any(|transition| matches!(transition.trigger(), Trigger::Quorum(_)));
+        let all = waits_for_quorums.then(|| on_offer(0));
+        for (transition, trigger) in transitions.iter().map(Transition::trigger).enumerate() {
+            let (first, inbox, offers) = match trigger {
+                Trigger::Internal if before.is_some() => continue,
+                Trigger::Internal | Trigger::Message(_) => &new,
+                Trigger::Quorum(_) => all.as_ref().unwrap_or(&new),
             };
-            for consumed in consumptions {
-                let is_new = |offer: &Offer| offer.position.is_some_and(|position| first + position >= old);
+            let is_new = |offer: &Offer| offer.position.is_some_and(|position| first + position >= old);
+            let Consumptions { sets, panicking } =
+                self.consumptions(local, inbox, &open, transition, offers, ask);
+            if panicking.iter().any(|alone| alone.len() != 1) {
+                return Err(PanicsTogether);
+            }
+            let bare = |consumed: Vec<Offer>| consumed.iter().map(|offer| offer.message).collect();
+            let panics: Arc<[LocalStep]> = Arc::new([LocalStep::Panicked { choices: Vec::new() }]);
+            found.extend(panicking.into_iter().map(|consumed| Possibility {
+                transition,
+                consumed: bare(consumed),
+                outcomes: Arc::clone(&panics),
+            }));
+            for consumed in sets {
                 if before.is_some() && !consumed.iter().any(is_new) {
                     continue;
                 }
-                let Some(outcomes) = self.outcomes(local, transition, &consumed, tools) else { continue };
-                let consumed = consumed.iter().map(|offer| offer.message).collect();
-                found.push(Possibility { transition, consumed, outcomes });
+                let Some(outcomes) = self.outcomes(local, transition, &consumed, ask) else { continue };
+                found.push(Possibility { transition, consumed: bare(consumed), outcomes });
             }
-        }
-        Ok(found)
-    }
-
-    /// The selection of a transition panics on some of these messages: those, one by one, and what it does with the
-    /// others.
-    fn panicking_possibilities(
-        &mut self,
-        local: LocalId,
-        inbox: &Inbox<Entry>,
-        transition: usize,
-        tools: &mut Tools<'_, '_>,
-    ) -> Result<Vec<Possibility>, CannotTell> {
-        let open = World::default();
-        let panicking = self.panicking_selections(local, inbox, &open, transition, tools);
-        let consumed: Vec<Vec<MessageId>> = panicking
-            .into_iter()
-            .map(|step| step.consumed.iter().map(|offer| offer.message).collect())
-            .collect();
-        if consumed.iter().any(|alone| alone.len() != 1) {
-            return Err(CannotTell);
-        }
-        let bad: Vec<MessageId> = consumed.iter().flatten().copied().collect();
-        let outcomes: Arc<[LocalStep]> = Arc::new([LocalStep::Panicked { choices: Vec::new() }]);
-        let panics = |consumed| Possibility { transition, consumed, outcomes: Arc::clone(&outcomes) };
-        let mut found: Vec<Possibility> = consumed.into_iter().map(panics).collect();
-        let others = inbox.waiting.iter().filter(|entry| !bad.contains(&entry.message)).copied().collect();
-        let others = Inbox { waiting: others, ..Inbox::default() };
-        let others = self.consumptions(local, &others, &open, transition, tools);
-        for consumed in others.map_err(|_| CannotTell)? {
-            let Some(outcomes) = self.outcomes(local, transition, &consumed, tools) else { continue };
-            let consumed = consumed.iter().map(|offer| offer.message).collect();
-            found.push(Possibility { transition, consumed, outcomes });
         }
         Ok(found)
     }

@@ -8,7 +8,7 @@ use super::super::refusals;
 use super::named;
 use crate::engine::{Engine, checked_reductions, strongest_reductions};
 use crate::model::Model;
-use crate::reduce::{Reduction, Reductions, Refused, Seeds, Split};
+use crate::reduce::{Reduction, Reductions, Refinement, Refused, Seeds};
 use crate::report::Report;
 
 /// What `--reduce` says.
@@ -62,12 +62,12 @@ pub(crate) fn chosen(
     matches: &ArgMatches,
 ) -> Result<(Reductions, Vec<Refused>), Failure> {
     let word = |name: &str| matches.get_one::<String>(name).map(String::as_str);
-    let split = match word("stubborn-split") {
-        Some("none") => Split::None,
-        Some("reply") => Split::Reply,
-        Some("quorum") => Split::Quorum,
-        Some("combined") => Split::Combined,
-        _ => Split::Auto,
+    let refinement = match word("stubborn-split") {
+        Some("none") => Refinement::None,
+        Some("reply") => Refinement::Reply,
+        Some("quorum") => Refinement::Quorum,
+        Some("combined") => Refinement::Combined,
+        _ => Refinement::Auto,
     };
     let seeds = match word("stubborn-from") {
         Some("first") => Seeds::First,
@@ -81,7 +81,7 @@ pub(crate) fn chosen(
             (checked.map_err(|refused| Failure::Usage(refusals::of_reduction(&refused)))?, Vec::new())
         }
     };
-    Ok((Reductions { split, seeds, ..reductions }, refused))
+    Ok((Reductions { refinement, seeds, ..reductions }, refused))
 }
 
 /// A reduction that was not used, and why.

@@ -1,37 +1,63 @@
 //! Random walks before a search, the same ones every time: what they see of the processes is not found out by searches
 //! that are done again, and the states on them say how the system is best split.
 
-use super::mail::Members;
-use super::split::{self, Dice};
-use super::{Kernel, State, Tools};
-use crate::base::ProcessId;
+use super::prepare::Kernel;
+use super::process::AskContext;
+use super::state::State;
+use crate::base::{ProcessId, ProcessSet, fold};
 
 /// How many random walks in a row see nothing new before a search begins whose reductions rest on what was seen, and
 /// how many steps each has at most.
-const STROLLS_IN_VAIN: usize = 4;
-const STROLL_STEPS: usize = 100;
+const WALKS_IN_VAIN: usize = 4;
+
+const WALK_STEPS: usize = 100;
+
+/// How many configurations are looked at, those of all processes together.
+const SAMPLE: usize = 1 << 17;
+
+/// Random numbers, the same in every run.
+struct Dice(u64);
+
+impl Default for Dice {
+    fn default() -> Self {
+        Dice(0x9e37_79b9_7f4a_7c15)
+    }
+}
+
+impl Dice {
+    fn roll(&mut self) -> u64 {
+        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        fold(self.0, 0xd6e8_feb8_6659_fd93)
+    }
+
+    /// One of these, if there are any.
+    fn pick<T: Copy>(&mut self, from: &[T]) -> Option<T> {
+        let roll = usize::try_from(self.roll() >> 33).expect("31 bits");
+        from.get(roll % from.len().max(1)).copied()
+    }
+}
 
 impl Kernel<'_> {
     /// Random walks without any reduction, the same ones every time: what they see of the processes need not be found
     /// out by searches that are done again.
-    pub(super) fn stroll(&mut self) {
+    pub(super) fn sample_local_steps(&mut self) {
         let processes = self.model.processes().len();
         let mut dice = Dice::default();
-        let initial = vec![0; self.components.len()];
+        let initial = vec![0; self.states_of.len()];
         let mut in_vain = 0;
-        while in_vain < STROLLS_IN_VAIN {
-            let before = self.seen();
+        while in_vain < WALKS_IN_VAIN {
+            let before = self.seen_count();
             let mut vector = initial.clone();
             // Some processes move only when the others cannot, so that lagging behind is seen too.
-            let slow = Members::some(dice.roll());
-            for _ in 0..STROLL_STEPS {
+            let slow = ProcessSet::from_bits(dice.roll());
+            for _ in 0..WALK_STEPS {
                 let turn = dice.pick(&(0..processes).collect::<Vec<usize>>()).unwrap_or(0);
                 let mut order: Vec<usize> = (0..processes).map(|at| (at + turn) % processes).collect();
                 order.sort_by_key(|at| slow.contains(ProcessId::new(*at)));
                 let next = order.into_iter().find_map(|at| {
-                    let mut tools =
-                        Tools { model: self.model, mail: &mut self.mail, purity: &mut self.purity };
-                    let leads = self.components[at].steps(vector[at], &mut tools);
+                    let mut ask =
+                        AskContext { model: self.model, mail: &mut self.mail, handlers: &mut self.handlers };
+                    let leads = self.states_of[at].steps(vector[at], &mut ask);
                     let leads: Vec<(u32, u32)> = leads.into_iter().flatten().collect();
                     let (next, sends) = dice.pick(&leads)?;
                     self.vector_after(&vector, at, next, sends)
@@ -39,17 +65,22 @@ impl Kernel<'_> {
                 let Some(next) = next else { break };
                 vector = next;
             }
-            in_vain = if self.seen() > before { 0 } else { in_vain + 1 };
+            in_vain = if self.seen_count() > before { 0 } else { in_vain + 1 };
         }
     }
 
     /// The states on random walks from the start, each until nothing can happen: the same ones every time.
     /// On each walk some processes, chosen at random, move only when the others cannot, so that states in
     /// which somebody lags far behind are seen too.
-    pub(super) fn walk(&mut self, steps_max: u32, enough: &mut dyn FnMut(u64) -> bool) -> Vec<State> {
-        let count = split::SAMPLE / self.components.len();
+    pub(super) fn sample_states(
+        &mut self,
+        steps_max: u32,
+        enough: &mut dyn FnMut(u64) -> bool,
+    ) -> Vec<State> {
+        let count = SAMPLE / self.states_of.len();
         let mut dice = Dice::default();
-        let (mut states, mut state, mut slow) = (Vec::new(), self.initial(), Members::some(dice.roll()));
+        let (mut states, mut state, mut slow) =
+            (Vec::new(), self.initial(), ProcessSet::from_bits(dice.roll()));
         let mut steps = 0;
         while states.len() < count && !(states.len().is_multiple_of(256) && enough(self.bytes())) {
             let mut successors = Vec::new();
@@ -65,8 +96,8 @@ impl Kernel<'_> {
                     state = next;
                     steps += 1;
                 }
-                None if slow != Members::NOBODY => slow = slow.without(Members::some(dice.roll())),
-                _ => (state, slow, steps) = (self.initial(), Members::some(dice.roll()), 0),
+                None if slow != ProcessSet::EMPTY => slow = slow.without(ProcessSet::from_bits(dice.roll())),
+                _ => (state, slow, steps) = (self.initial(), ProcessSet::from_bits(dice.roll()), 0),
             }
         }
         states

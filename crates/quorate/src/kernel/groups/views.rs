@@ -7,15 +7,13 @@
 
 use std::collections::{BTreeSet, HashMap};
 
-use super::Tools;
-use super::component::Component;
-use super::process::{ConfigurationId, LocalId, ProcessGraph};
-use crate::base::{Numbering, PairMap};
-use crate::base::{ProcessId, Value};
+use crate::base::{Numbering, PairMap, ProcessId, Value};
+use crate::kernel::process::{AskContext, ConfigurationId, LocalId, ProcessGraph};
+use crate::kernel::reductions::ProcessStates;
 use crate::model::Model;
 use crate::property::{Property, When};
 
-pub(super) type ViewId = u32;
+pub(in crate::kernel) type ViewId = u32;
 
 /// What the properties say of a state: which one is broken, if any.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -46,19 +44,19 @@ impl Judgement {
     }
 
     #[inline]
-    pub(super) fn or_panics(self, panics: bool) -> Self {
+    pub(in crate::kernel) fn or_panics(self, panics: bool) -> Self {
         if panics { Judgement(self.0 | Self::PANICS) } else { self }
     }
 }
 
-pub(super) struct Views {
+pub(in crate::kernel) struct PropertyViews {
     observed: Numbering<Vec<Option<Value>>>,
-    beliefs: Numbering<Sight>,
+    beliefs: Numbering<ObservedState>,
     pairs: Numbering<(ViewId, ViewId)>,
     judgements: PairMap,
     /// For each process, the views of its states.
     of_states: Vec<HashMap<u32, ViewId>>,
-    /// Is some state a belief? Then what a state looks like is a [`Sight`].
+    /// Is some state a belief? Then what a state looks like is a [`ObservedState`].
     believing: bool,
     /// A property that is not the same for exchanged processes.
     asymmetric: Option<String>,
@@ -66,20 +64,20 @@ pub(super) struct Views {
 
 /// What may be seen of a process: whatever it does, and once it does nothing more.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
-struct Sight {
+struct ObservedState {
     all: Vec<ViewId>,
     still: Vec<ViewId>,
 }
 
-/// Views of pairs are told from views of local states by this bit.
+/// This bit is set in views of pairs, and not in views of local states.
 const PAIR: ViewId = 1 << 31;
 
-impl Views {
-    pub(super) fn new(model: &Model, believing: bool) -> Self {
+impl PropertyViews {
+    pub(in crate::kernel) fn new(model: &Model, believing: bool) -> Self {
         let mut observed = Numbering::default();
         observed.number(vec![None; model.properties().len() + 1]);
         let of_states = vec![HashMap::new(); model.processes().len() + model.monitors().len()];
-        Views {
+        PropertyViews {
             observed,
             beliefs: Numbering::default(),
             pairs: Numbering::default(),
@@ -90,17 +88,22 @@ impl Views {
         }
     }
 
-    pub(super) fn asymmetric(&self) -> Option<&str> {
+    pub(in crate::kernel) fn asymmetric(&self) -> Option<&str> {
         self.asymmetric.as_deref()
     }
 
     /// Compares what properties say of a vector of states with what they say when processes are exchanged.
-    pub(super) fn certify_symmetry(&mut self, model: &Model, vector: &[u32], components: &[Component]) {
-        let local = |(component, state): (&Component, &u32)| {
-            component.graph.local_value(component.graph.local(component.members(*state)[0])).clone()
+    pub(in crate::kernel) fn certify_symmetry(
+        &mut self,
+        model: &Model,
+        vector: &[u32],
+        states_of: &[ProcessStates],
+    ) {
+        let local = |(states, state): (&ProcessStates, &u32)| {
+            states.graph.local_value(states.graph.local(states.members(*state)[0])).clone()
         };
         let locals: Vec<Value> =
-            components.iter().zip(vector).map(local).take(model.processes().len()).collect();
+            states_of.iter().zip(vector).map(local).take(model.processes().len()).collect();
         for ids in model.symmetry().generators() {
             let mut exchanged = locals.clone();
             for (process, local) in model.ids().zip(&locals) {
@@ -120,7 +123,7 @@ impl Views {
 
     /// The view of nobody: no property sees anything.
     #[expect(clippy::unused_self, reason = "the views decide which number that is")]
-    pub(super) fn nobody(&self) -> ViewId {
+    pub(in crate::kernel) fn nobody(&self) -> ViewId {
         0
     }
 
@@ -146,19 +149,19 @@ impl Views {
         views.collect::<BTreeSet<ViewId>>().into_iter().collect()
     }
 
-    /// What is seen of a process in a state of its component.
-    pub(super) fn of_component(
+    /// What is seen of a process in one of its states.
+    pub(in crate::kernel) fn of_process(
         &mut self,
         process: ProcessId,
         state: u32,
-        component: &mut Component,
-        tools: &mut Tools<'_, '_>,
+        states: &mut ProcessStates,
+        ask: &mut AskContext<'_, '_>,
     ) -> ViewId {
-        let all = self.of_members(process, &component.members(state), &component.graph, tools.model);
+        let all = self.of_members(process, &states.members(state), &states.graph, ask.model);
         let view = if self.believing {
-            let still = component.still_members(state, tools);
-            let still = self.of_members(process, &still, &component.graph, tools.model);
-            self.beliefs.number(Sight { all, still })
+            let still = states.still_members(state, ask);
+            let still = self.of_members(process, &still, &states.graph, ask.model);
+            self.beliefs.number(ObservedState { all, still })
         } else {
             all[0]
         };
@@ -166,38 +169,45 @@ impl Views {
         view
     }
 
-    pub(super) fn of_pair(&mut self, left: ViewId, right: ViewId) -> ViewId {
+    pub(in crate::kernel) fn of_pair(&mut self, left: ViewId, right: ViewId) -> ViewId {
         self.pairs.number((left, right)) | PAIR
     }
 
     #[inline]
-    pub(super) fn judge(&self, left: ViewId, right: ViewId) -> Option<Judgement> {
+    pub(in crate::kernel) fn judge(&self, left: ViewId, right: ViewId) -> Option<Judgement> {
         self.judgements.get(left, right).map(Judgement)
     }
 
-    /// Asks the properties about a vector of states of the components.
-    pub(super) fn learn(&mut self, model: &Model, states: &[u32], (left, right): (ViewId, ViewId)) {
+    /// Asks the properties about a vector of states, one for each process.
+    pub(in crate::kernel) fn learn(
+        &mut self,
+        model: &Model,
+        states: &[u32],
+        (left, right): (ViewId, ViewId),
+    ) {
         if self.judge(left, right).is_some() {
             return;
         }
         let views = states.iter().zip(&self.of_states).map(|(state, views)| views[state]);
-        let sights: Vec<Sight> = views
+        let observed_states: Vec<ObservedState> = views
             .map(|view| {
                 if self.believing {
                     self.beliefs.value(view).clone()
                 } else {
-                    Sight { all: vec![view], still: vec![view] }
+                    ObservedState { all: vec![view], still: vec![view] }
                 }
             })
             .collect();
-        let ends = sights.iter().all(|sight| !sight.still.is_empty());
+        let ends = observed_states.iter().all(|observed| !observed.still.is_empty());
         let mut judgement = Judgement::FINE;
         for (at, property) in model.properties().iter().enumerate() {
             judgement.0 |= match property.when() {
-                When::Always if self.may_break(at, property, &sights, |sight| &sight.all) => {
+                When::Always if self.may_break(at, property, &observed_states, |observed| &observed.all) => {
                     Judgement::ALWAYS
                 }
-                When::AtEnd if ends && self.may_break(at, property, &sights, |sight| &sight.still) => {
+                When::AtEnd
+                    if ends && self.may_break(at, property, &observed_states, |observed| &observed.still) =>
+                {
                     // Where states are beliefs, their members without steps are an end as they are.
                     if self.believing { Judgement::ALWAYS } else { Judgement::AT_END }
                 }
@@ -206,7 +216,7 @@ impl Views {
         }
         let wrong = Value::new(false);
         let broken = |view: &ViewId| self.observed.value(*view).last() == Some(&Some(wrong.clone()));
-        if sights.iter().flat_map(|sight| &sight.all).any(broken) {
+        if observed_states.iter().flat_map(|observed| &observed.all).any(broken) {
             judgement.0 |= Judgement::ALWAYS;
         }
         self.judgements.insert(left, right, judgement.0);
@@ -217,40 +227,40 @@ impl Views {
         &self,
         at: usize,
         property: &Property,
-        sights: &[Sight],
-        side: impl Fn(&Sight) -> &Vec<ViewId>,
+        observed_states: &[ObservedState],
+        side: impl Fn(&ObservedState) -> &Vec<ViewId>,
     ) -> bool {
-        let seen = |sight: &Sight| -> Vec<&Value> {
+        let seen = |observed: &ObservedState| -> Vec<&Value> {
             let mut seen: Vec<&Value> = Vec::new();
-            for value in side(sight).iter().filter_map(|view| self.observed.value(*view)[at].as_ref()) {
+            for value in side(observed).iter().filter_map(|view| self.observed.value(*view)[at].as_ref()) {
                 if !seen.contains(&value) {
                     seen.push(value);
                 }
             }
             seen
         };
-        let choices: Vec<Vec<&Value>> = sights.iter().map(seen).filter(|seen| !seen.is_empty()).collect();
+        let choices: Vec<Vec<&Value>> =
+            observed_states.iter().map(seen).filter(|seen| !seen.is_empty()).collect();
         some_choice(&choices, &mut Vec::new(), &|chosen| !property.holds(chosen))
     }
 
-    /// Of a vector of states that violates a property, a configuration for each component that shows it.
-    pub(super) fn violating(
+    /// Of a vector of states that violates a property, a configuration for each process that shows it.
+    pub(in crate::kernel) fn violating(
         model: &Model,
         vector: &[u32],
-        components: &mut [Component],
-        tools: &mut Tools<'_, '_>,
+        states_of: &mut [ProcessStates],
+        ask: &mut AskContext<'_, '_>,
     ) -> Option<Vec<ConfigurationId>> {
         let all: Vec<Vec<ConfigurationId>> =
-            components.iter().zip(vector).map(|(component, state)| component.members(*state)).collect();
+            states_of.iter().zip(vector).map(|(states, state)| states.members(*state)).collect();
         // Without beliefs there is nothing to choose; and where steps may have to wait for room, a process does not
         // know by itself that the run has ended.
-        if components.iter().all(|component| !component.believes()) {
+        if states_of.iter().all(|states| !states.believes()) {
             return Some(all.into_iter().flatten().collect());
         }
-        let still =
-            components.iter_mut().zip(vector).map(|(component, at)| component.still_members(*at, tools));
+        let still = states_of.iter_mut().zip(vector).map(|(states, at)| states.still_members(*at, ask));
         let still: Vec<Vec<ConfigurationId>> = still.collect();
-        let graphs: Vec<&ProcessGraph> = components.iter().map(|component| &component.graph).collect();
+        let graphs: Vec<&ProcessGraph> = states_of.iter().map(|states| &states.graph).collect();
         let local = |at: usize, member: ConfigurationId| graphs[at].local_value(graphs[at].local(member));
         for property in model.properties() {
             let members = if property.when() == When::AtEnd { &still } else { &all };
@@ -285,7 +295,7 @@ impl Views {
         Some(chosen)
     }
 
-    pub(super) fn bytes(&self) -> u64 {
+    pub(in crate::kernel) fn bytes(&self) -> u64 {
         self.observed.bytes() + self.pairs.bytes() + self.judgements.bytes() + self.beliefs.bytes()
     }
 }

@@ -8,12 +8,14 @@
 //! Differs: there, every combination is followed back along all sequences of events that lead to it.
 //! Held by: testkit/tests/local.rs.
 
-use std::collections::{BTreeSet, HashSet};
+use std::collections::BTreeSet;
 
-use super::closure::{Closure, Edge, Flattened, ProcessClosure};
-use super::options::Mutant;
-use super::process::INITIAL;
+use super::close::Closure;
+use super::parts::{Edge, Flattened};
+use super::process::ProcessClosure;
 use crate::base::Value;
+use crate::kernel::options::{AllowedLocals, Mutant};
+use crate::kernel::process::INITIAL;
 use crate::model::Model;
 use crate::property::{Property, When};
 
@@ -33,9 +35,6 @@ pub enum CombineBy {
 pub(crate) struct Candidate {
     targets: Vec<Option<BTreeSet<u32>>>,
 }
-
-/// For each process, the local states within which something can happen.
-pub(crate) type Within = Vec<HashSet<Value>>;
 
 /// Up to how many combinations are looked at, and of how many is it tried which processes make no difference.
 const COMBINATIONS_MAX: u64 = 4_000_000;
@@ -128,7 +127,7 @@ impl Closure<'_> {
     }
 
     /// For each process, the local states within which a candidate happens if it does; `None` if it does not.
-    pub(crate) fn within(&self, candidate: &Candidate, steps: &Flattened) -> Option<Within> {
+    pub(crate) fn allowed_locals(&self, candidate: &Candidate, steps: &Flattened) -> Option<AllowedLocals> {
         let mut alive: Vec<BTreeSet<u32>> = self
             .processes
             .iter()
@@ -157,8 +156,8 @@ impl Closure<'_> {
     }
 
     /// For each process, all its local states.
-    pub(crate) fn everything(&self) -> Within {
-        let all = |process: &ProcessClosure| {
+    pub(crate) fn everything(&self) -> AllowedLocals {
+        let all = |process: &ProcessClosure<'_>| {
             (0..u32::try_from(process.size()).expect("few nodes"))
                 .map(|node| process.local_value(node).clone())
                 .collect()
@@ -167,12 +166,12 @@ impl Closure<'_> {
     }
 
     /// Those of some nodes of a process that lead, within them, to a target.
-    fn leading_to(&self, target: &BTreeSet<u32>, within: &BTreeSet<u32>, at: usize) -> BTreeSet<u32> {
-        let mut leading: BTreeSet<u32> = target.intersection(within).copied().collect();
+    fn leading_to(&self, target: &BTreeSet<u32>, alive: &BTreeSet<u32>, at: usize) -> BTreeSet<u32> {
+        let mut leading: BTreeSet<u32> = target.intersection(alive).copied().collect();
         let mut grown = true;
         while std::mem::take(&mut grown) {
             let known = leading.clone();
-            for edge in self.processes[at].edges.iter().rev().filter(|edge| within.contains(&edge.from)) {
+            for edge in self.processes[at].edges.iter().rev().filter(|edge| alive.contains(&edge.from)) {
                 let nearer = if self.tuning.mutant == Some(Mutant::NoAncestors) { &known } else { &leading };
                 if edge.to.is_some_and(|to| nearer.contains(&to)) {
                     grown |= leading.insert(edge.from) && self.tuning.mutant != Some(Mutant::NoAncestors);

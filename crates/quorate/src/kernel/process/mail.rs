@@ -1,26 +1,32 @@
 //! Messages and bags of messages on their way, as numbers.
 
 use std::cmp::Ordering;
+
 use std::collections::{BTreeSet, HashMap};
+
 use std::sync::Arc;
 
 use crate::base::Numbering;
-use crate::base::ProcessId;
+
+use crate::base::{ProcessId, ProcessSet};
+
 use crate::model::{Envelope, Model, Sending};
+
 use crate::world::{Channel, CrashSends, InboxItem};
 
-pub(super) type MessageId = u32;
+pub(in crate::kernel) type MessageId = u32;
+
 /// Some messages: sorted, or by receiver and in the order in which they are sent where channels keep it.
-pub(super) type SendsId = u32;
+pub(in crate::kernel) type SendListId = u32;
 
 /// A message in an inbox.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
-pub(super) struct Entry {
+pub(in crate::kernel) struct InboxEntry {
     from: ProcessId,
-    pub(super) message: MessageId,
+    pub(in crate::kernel) message: MessageId,
 }
 
-impl InboxItem for Entry {
+impl InboxItem for InboxEntry {
     fn same(&self, other: &Self) -> bool {
         self.message == other.message
     }
@@ -30,104 +36,59 @@ impl InboxItem for Entry {
     }
 }
 
-/// A set of processes.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
-pub(super) struct Members(u64);
-
-impl Members {
-    pub(super) const NOBODY: Members = Members(0);
-
-    /// Those whose bits are set.
-    pub(super) fn some(bits: u64) -> Self {
-        Members(bits)
-    }
-
-    pub(super) fn one(process: ProcessId) -> Self {
-        Members(1 << process.index())
-    }
-
-    pub(super) fn and(self, other: Members) -> Self {
-        Members(self.0 | other.0)
-    }
-
-    /// How many.
-    pub(super) fn count(self) -> u32 {
-        self.0.count_ones()
-    }
-
-    /// All but these.
-    pub(super) fn others(self) -> Self {
-        Members(!self.0)
-    }
-
-    /// The processes that come before this one.
-    pub(super) fn before(process: ProcessId) -> Self {
-        Members((1 << process.index()) - 1)
-    }
-
-    pub(super) fn without(self, others: Members) -> Self {
-        Members(self.0 & !others.0)
-    }
-
-    #[inline]
-    pub(super) fn all_in(self, others: Members) -> bool {
-        self.0 & !others.0 == 0
-    }
-
-    #[inline]
-    pub(super) fn contains(self, process: ProcessId) -> bool {
-        self.0 >> process.index() & 1 == 1
-    }
-}
-
 /// No messages.
-pub(super) const NOTHING: SendsId = 0;
+pub(in crate::kernel) const NOTHING: SendListId = 0;
 
 /// Every message, and whatever steps sent together.
-pub(super) struct Mail {
+pub(in crate::kernel) struct Messages {
     channel: Channel,
-    messages: Numbering<(ProcessId, Envelope)>,
+    numbers: Numbering<(ProcessId, Envelope)>,
     bags: Numbering<Arc<[MessageId]>>,
-    splits: HashMap<(SendsId, Members), (SendsId, SendsId)>,
+    splits: HashMap<(SendListId, ProcessSet), (SendListId, SendListId)>,
 }
 
-impl Mail {
-    pub(super) fn new(channel: Channel) -> Self {
+impl Messages {
+    pub(in crate::kernel) fn new(channel: Channel) -> Self {
         let mut bags = Numbering::default();
         assert_eq!(bags.number(Arc::from([])), NOTHING, "the empty bag comes first");
-        Mail { channel, messages: Numbering::default(), bags, splits: HashMap::new() }
+        Messages { channel, numbers: Numbering::default(), bags, splits: HashMap::new() }
     }
 
-    pub(super) fn envelope(&self, message: MessageId) -> &Envelope {
-        &self.messages.value(message).1
+    pub(in crate::kernel) fn envelope(&self, message: MessageId) -> &Envelope {
+        &self.numbers.value(message).1
     }
 
-    pub(super) fn receiver(&self, message: MessageId) -> ProcessId {
-        self.messages.value(message).0
+    pub(in crate::kernel) fn receiver(&self, message: MessageId) -> ProcessId {
+        self.numbers.value(message).0
     }
 
-    pub(super) fn messages_of(&self, sends: SendsId) -> &[MessageId] {
+    pub(in crate::kernel) fn messages_of(&self, sends: SendListId) -> &[MessageId] {
         self.bags.value(sends)
     }
 
     /// By sender, then by content.
-    pub(super) fn content_order(&self, a: MessageId, b: MessageId) -> Ordering {
+    pub(in crate::kernel) fn content_order(&self, a: MessageId, b: MessageId) -> Ordering {
         let (a, b) = (self.envelope(a), self.envelope(b));
         a.from.cmp(&b.from).then_with(|| a.body.content_order(&b.body))
     }
 
     /// The number of a message to a process.
-    pub(super) fn number(&mut self, to: ProcessId, envelope: Envelope) -> MessageId {
-        self.messages.number((to, envelope))
+    pub(in crate::kernel) fn number(&mut self, to: ProcessId, envelope: Envelope) -> MessageId {
+        self.numbers.number((to, envelope))
     }
 
     /// A message as an inbox keeps it.
-    pub(super) fn entry(&self, message: MessageId) -> Entry {
-        Entry { from: self.envelope(message).from, message }
+    pub(in crate::kernel) fn entry(&self, message: MessageId) -> InboxEntry {
+        InboxEntry { from: self.envelope(message).from, message }
     }
 
     /// What a process sends in a step: to other processes, and to monitors what they hear.
-    pub(super) fn send(&mut self, from: ProcessId, sends: &[Sending], heard: &[Sending]) -> SendsId {
+    pub(in crate::kernel) fn send(
+        &mut self,
+        from: ProcessId,
+        sends: &[Sending],
+        heard: &[Sending],
+    ) -> SendListId {
         let all = sends.iter().chain(heard);
         let messages =
             all.map(|sending| self.number(sending.to, Envelope { from, body: sending.body.clone() }));
@@ -135,7 +96,7 @@ impl Mail {
         self.bag(messages)
     }
 
-    fn bag(&mut self, mut messages: Vec<MessageId>) -> SendsId {
+    fn bag(&mut self, mut messages: Vec<MessageId>) -> SendListId {
         if self.channel.keeps_order() {
             messages.sort_by_key(|message| self.receiver(*message));
         } else {
@@ -145,18 +106,18 @@ impl Mail {
     }
 
     /// Messages that are sent together.
-    pub(super) fn together(&mut self, messages: Vec<MessageId>) -> SendsId {
+    pub(in crate::kernel) fn together(&mut self, messages: Vec<MessageId>) -> SendListId {
         self.bag(messages)
     }
 
     /// What may be left of the messages of a step in which their sender crashes. Monitors hear of the step all the
     /// same: they are not told by messages.
-    pub(super) fn kept_in_a_crash(
+    pub(in crate::kernel) fn kept_in_a_crash(
         &mut self,
-        sends: SendsId,
+        sends: SendListId,
         kept: CrashSends,
         model: &Model,
-    ) -> Vec<SendsId> {
+    ) -> Vec<SendListId> {
         if kept == CrashSends::All {
             return vec![sends];
         }
@@ -180,13 +141,18 @@ impl Mail {
     }
 
     /// Who receives a bag of messages.
-    pub(super) fn receivers(&self, sends: SendsId) -> Members {
-        let receivers = self.messages_of(sends).iter().map(|message| Members::one(self.receiver(*message)));
-        receivers.fold(Members::NOBODY, Members::and)
+    pub(in crate::kernel) fn receivers(&self, sends: SendListId) -> ProcessSet {
+        let receivers =
+            self.messages_of(sends).iter().map(|message| ProcessSet::one(self.receiver(*message)));
+        receivers.fold(ProcessSet::EMPTY, ProcessSet::union)
     }
 
     /// The messages for these processes, and the others.
-    pub(super) fn split(&mut self, sends: SendsId, members: Members) -> (SendsId, SendsId) {
+    pub(in crate::kernel) fn split(
+        &mut self,
+        sends: SendListId,
+        members: ProcessSet,
+    ) -> (SendListId, SendListId) {
         if sends == NOTHING {
             return (NOTHING, NOTHING);
         }
@@ -201,11 +167,15 @@ impl Mail {
         split
     }
 
-    pub(super) fn split_own(&mut self, sends: SendsId, own: ProcessId) -> (SendsId, SendsId) {
-        self.split(sends, Members::one(own))
+    pub(in crate::kernel) fn split_own(
+        &mut self,
+        sends: SendListId,
+        own: ProcessId,
+    ) -> (SendListId, SendListId) {
+        self.split(sends, ProcessSet::one(own))
     }
 
-    pub(super) fn bytes(&self) -> u64 {
-        self.messages.bytes() + self.bags.bytes() + (self.splits.capacity() * 33) as u64
+    pub(in crate::kernel) fn bytes(&self) -> u64 {
+        self.numbers.bytes() + self.bags.bytes() + (self.splits.capacity() * 33) as u64
     }
 }

@@ -12,51 +12,27 @@
 use std::hash::{Hash, Hasher};
 
 use crate::base::FoldHasher;
-use crate::base::{ProcessId, fold};
 
-/// How many configurations are looked at, those of all processes together.
-pub(super) const SAMPLE: usize = 1 << 17;
-
-/// Random numbers, the same in every run.
-pub(super) struct Dice(u64);
-
-impl Default for Dice {
-    fn default() -> Self {
-        Dice(0x9e37_79b9_7f4a_7c15)
-    }
-}
-
-impl Dice {
-    pub(super) fn roll(&mut self) -> u64 {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        fold(self.0, 0xd6e8_feb8_6659_fd93)
-    }
-
-    /// One of these, if there are any.
-    pub(super) fn pick<T: Copy>(&mut self, from: &[T]) -> Option<T> {
-        let roll = usize::try_from(self.roll() >> 33).expect("31 bits");
-        from.get(roll % from.len().max(1)).copied()
-    }
-}
+use crate::base::ProcessId;
 
 /// The processes of the two halves.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub(super) struct Split {
-    pub(super) left: Vec<ProcessId>,
-    pub(super) right: Vec<ProcessId>,
+pub(in crate::kernel) struct GroupOrder {
+    pub(in crate::kernel) left: Vec<ProcessId>,
+    pub(in crate::kernel) right: Vec<ProcessId>,
 }
 
-impl Split {
+impl GroupOrder {
     /// The given order, cut in the middle.
-    pub(super) fn in_order(processes: usize) -> Self {
+    pub(in crate::kernel) fn in_order(processes: usize) -> Self {
         let of = |range: std::ops::Range<usize>| range.map(ProcessId::new).collect();
         let middle = processes.div_ceil(2);
-        Split { left: of(0..middle), right: of(middle..processes) }
+        GroupOrder { left: of(0..middle), right: of(middle..processes) }
     }
 
     /// The best split that can be reached by small changes, judged by a sample of global states: for each,
     /// the configurations of the processes.
-    pub(super) fn for_sample(processes: usize, sample: &[Vec<u32>]) -> Self {
+    pub(in crate::kernel) fn for_sample(processes: usize, sample: &[Vec<u32>]) -> Self {
         let mut sides = Sides::new(processes, sample);
         let mut best = sides.cost();
         while let Some((change, cost)) = sides.best_change().filter(|(_, cost)| *cost < best) {
@@ -65,7 +41,7 @@ impl Split {
         }
         let of =
             |side: bool| (0..processes).filter(|at| sides.right[*at] == side).map(ProcessId::new).collect();
-        Split { left: of(false), right: of(true) }
+        GroupOrder { left: of(false), right: of(true) }
     }
 }
 
@@ -171,7 +147,7 @@ mod tests {
     fn processes_that_move_together_stay_together() {
         // 0 and 2 always agree, 1 and 3 always agree: 4 states each way, 16 if they are torn apart.
         let sample: Vec<Vec<u32>> = (0..16).map(|n| vec![n % 4, n / 4, n % 4, n / 4]).collect();
-        let split = Split::for_sample(4, &sample);
+        let split = GroupOrder::for_sample(4, &sample);
         assert_eq!(split.left.len(), 2);
         assert_eq!(split.left[0].index() % 2, split.left[1].index() % 2, "{split:?}");
     }
@@ -186,8 +162,8 @@ mod tests {
 
     #[test]
     fn the_given_order_is_cut_in_the_middle() {
-        let split = Split::in_order(5);
+        let split = GroupOrder::in_order(5);
         assert_eq!((split.left.len(), split.right.len()), (3, 2));
-        assert_eq!(Split::in_order(1).right, []);
+        assert_eq!(GroupOrder::in_order(1).right, []);
     }
 }

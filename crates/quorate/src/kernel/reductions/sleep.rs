@@ -4,7 +4,7 @@
 //! Every state is still visited, at the same depth, and every step is still counted; what is saved is the
 //! work of arriving at the same state again and again.
 //!
-//! The rule: a state s that was *first* found by a step b of process q, from s0, takes no steps of a process
+//! The sleep: a state s that was *first* found by a step b of process q, from s0, takes no steps of a process
 //! p < q that b sent nothing to.
 //!
 //! Why every successor t = a(s) of s by a step a of such a p is found all the same, and not later than at
@@ -20,43 +20,36 @@
 //! Held by: testkit/tests/agreement.rs (states, transitions, terminal states, depth equal the naive
 //! checker's), with [`Sleep::Everybody`] as the mutant that testkit/tests/mutants.rs catches.
 
-use super::mail::Members;
-use super::options::Sleep;
-use crate::base::Numbering;
-use crate::base::ProcessId;
-
-/// Which processes sleep in a state, by the step that found it.
-pub(crate) type RuleId = u16;
-
-/// Nobody sleeps.
-pub(crate) const AWAKE: RuleId = 0;
+use crate::base::{Numbering, ProcessId, ProcessSet};
+use crate::kernel::options::Sleep;
+use crate::kernel::state::{NO_SLEEP, SleepSetId};
 
 /// The sets of sleeping processes.
-pub(super) struct Rules {
+pub(in crate::kernel) struct SleepSets {
     sleep: Sleep,
-    asleep: Numbering<Members>,
+    asleep: Numbering<ProcessSet>,
 }
 
-impl Rules {
-    pub(super) fn new(sleep: Sleep) -> Self {
+impl SleepSets {
+    pub(in crate::kernel) fn new(sleep: Sleep) -> Self {
         let mut asleep = Numbering::default();
-        asleep.number(Members::NOBODY);
-        Rules { sleep, asleep }
+        asleep.number(ProcessSet::EMPTY);
+        SleepSets { sleep, asleep }
     }
 
     /// Who sleeps after a step of a process that sent messages to these.
-    pub(super) fn after(&mut self, process: ProcessId, receivers: Members) -> RuleId {
+    pub(in crate::kernel) fn after(&mut self, process: ProcessId, receivers: ProcessSet) -> SleepSetId {
         let number = self.asleep.number(match self.sleep {
-            Sleep::Nobody => Members::NOBODY,
-            Sleep::Untouched => Members::before(process).without(receivers),
-            Sleep::Everybody => Members::before(process),
+            Sleep::Nobody => ProcessSet::EMPTY,
+            Sleep::Untouched => ProcessSet::before(process).without(receivers),
+            Sleep::Everybody => ProcessSet::before(process),
         });
         // With more sets than numbers, the rest stay awake: more work, the same answer.
-        RuleId::try_from(number).unwrap_or(AWAKE)
+        SleepSetId::try_from(number).unwrap_or(NO_SLEEP)
     }
 
     #[inline]
-    pub(super) fn asleep(&self, rule: RuleId) -> Members {
-        *self.asleep.value(u32::from(rule))
+    pub(in crate::kernel) fn asleep(&self, sleep: SleepSetId) -> ProcessSet {
+        *self.asleep.value(u32::from(sleep))
     }
 }

@@ -5,32 +5,30 @@
 //! messages that arrive are memoized, so the work at a node is done once for each of its states, not once
 //! for each global state that contains it.
 
-use super::component::Component;
-use super::mail::{Members, NOTHING, SendsId};
-use super::sleep::{RuleId, Rules};
-use super::split::Split;
-use super::views::{ViewId, Views};
-use super::{Side, Tools};
-use crate::base::Pairs;
-use crate::base::ProcessId;
+use super::split::GroupOrder;
+use super::views::{PropertyViews, ViewId};
+use crate::base::{Pairs, ProcessId, ProcessSet};
+use crate::kernel::process::{AskContext, NOTHING, SendListId};
+use crate::kernel::reductions::{ProcessStates, SleepSets};
+use crate::kernel::state::{Side, SleepSetId};
 
 /// A step of a node: its next state, the messages that leave it, whose step it is, and who sleeps after it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct Step {
     pub(crate) next: u32,
-    pub(crate) sends: SendsId,
+    pub(crate) sends: SendListId,
     pub(crate) process: ProcessId,
-    pub(crate) rule: RuleId,
+    pub(crate) sleep: SleepSetId,
 }
 
 /// A node of the tree, with what is known of its states.
-pub(crate) struct Half {
+pub(crate) struct Group {
     kind: Kind,
-    members: Members,
+    members: ProcessSet,
     known: Vec<Known>,
     steps: Vec<Step>,
     /// Rows of (messages, the state after they have arrived).
-    arrivals: Vec<(SendsId, u32)>,
+    arrivals: Vec<(SendListId, u32)>,
     /// The states in which some step panics.
     panicking: Vec<u32>,
 }
@@ -46,28 +44,30 @@ struct Known {
 }
 
 const UNKNOWN: u32 = u32::MAX;
+
 /// In the place of the state after messages have arrived: there is no room for them, their step has to wait.
-pub(super) const BLOCKED: u32 = u32::MAX;
+pub(in crate::kernel) const BLOCKED: u32 = u32::MAX;
+
 const NOTHING_KNOWN: Known = Known { steps: (UNKNOWN, UNKNOWN), arrivals: (0, 0), view: 0 };
 
 enum Kind {
     /// Nobody: the other half of a system of one.
     Nobody,
-    /// One process; its states are those of its component.
+    /// One process; its states are configurations or beliefs.
     Process(ProcessId),
     /// Two nodes side by side.
-    Pair { children: Box<(Half, Half)>, states: Pairs },
+    Pair { children: Box<(Group, Group)>, states: Pairs },
 }
 
 /// What a node needs to work something out.
-pub(super) struct Workshop<'a, 'm> {
-    pub(super) tools: Tools<'a, 'm>,
-    pub(super) components: &'a mut [Component],
-    pub(super) views: &'a mut Views,
-    pub(super) rules: &'a mut Rules,
+pub(in crate::kernel) struct LearnContext<'a, 'm> {
+    pub(in crate::kernel) ask: AskContext<'a, 'm>,
+    pub(in crate::kernel) states_of: &'a mut [ProcessStates],
+    pub(in crate::kernel) views: &'a mut PropertyViews,
+    pub(in crate::kernel) sleep_sets: &'a mut SleepSets,
 }
 
-impl Half {
+impl Group {
     /// A node for these processes, halved again and again in the order given.
     fn new(processes: &[ProcessId]) -> Self {
         let kind = match processes {
@@ -77,12 +77,12 @@ impl Half {
                 let (left, right) = processes.split_at(processes.len() / 2);
                 let mut states = Pairs::default();
                 assert_eq!(states.number(0, 0), 0, "the initial state comes first");
-                Kind::Pair { children: Box::new((Half::new(left), Half::new(right))), states }
+                Kind::Pair { children: Box::new((Group::new(left), Group::new(right))), states }
             }
         };
-        let one = |process: &ProcessId| Members::one(*process);
-        let members = processes.iter().map(one).fold(Members::NOBODY, Members::and);
-        Half {
+        let one = |process: &ProcessId| ProcessSet::one(*process);
+        let members = processes.iter().map(one).fold(ProcessSet::EMPTY, ProcessSet::union);
+        Group {
             kind,
             members,
             known: Vec::new(),
@@ -101,13 +101,13 @@ impl Half {
 
     /// The processes of this node.
     #[inline]
-    pub(super) fn members(&self) -> Members {
+    pub(in crate::kernel) fn members(&self) -> ProcessSet {
         self.members
     }
 
     /// The state after messages have arrived, if it is known.
     #[inline]
-    pub(crate) fn arrival(&self, state: u32, sends: SendsId) -> Option<u32> {
+    pub(crate) fn arrival(&self, state: u32, sends: SendListId) -> Option<u32> {
         let (start, length) = self.known.get(state as usize)?.arrivals;
         let row = &self.arrivals[start as usize..(start + length) as usize];
         row.iter().find(|(arriving, _)| *arriving == sends).map(|(_, arrived)| *arrived)
@@ -126,38 +126,38 @@ impl Half {
     }
 
     /// How many states are known, whatever is known of them.
-    pub(super) fn size(&self, components: &[Component]) -> usize {
+    pub(in crate::kernel) fn size(&self, states_of: &[ProcessStates]) -> usize {
         match &self.kind {
             Kind::Nobody => 1,
-            Kind::Process(process) => components[process.index()].size(),
+            Kind::Process(process) => states_of[process.index()].size(),
             Kind::Pair { states, .. } => states.len(),
         }
     }
 
-    fn learn_steps(&mut self, state: u32, workshop: &mut Workshop<'_, '_>) {
+    fn learn_steps(&mut self, state: u32, context: &mut LearnContext<'_, '_>) {
         if self.steps(state).is_some() {
             return;
         }
         let start = self.steps.len();
         let (view, panics) = match &mut self.kind {
-            Kind::Nobody => (workshop.views.nobody(), false),
+            Kind::Nobody => (context.views.nobody(), false),
             Kind::Process(process) => {
-                let component = &mut workshop.components[process.index()];
-                let leads = component.steps(state, &mut workshop.tools);
+                let states = &mut context.states_of[process.index()];
+                let leads = states.steps(state, &mut context.ask);
                 for &(next, sends) in leads.iter().flatten() {
-                    let rule = workshop.rules.after(*process, workshop.tools.mail.receivers(sends));
-                    self.steps.push(Step { next, sends, process: *process, rule });
+                    let sleep = context.sleep_sets.after(*process, context.ask.mail.receivers(sends));
+                    self.steps.push(Step { next, sends, process: *process, sleep });
                 }
-                let view = workshop.views.of_component(*process, state, component, &mut workshop.tools);
+                let view = context.views.of_process(*process, state, states, &mut context.ask);
                 (view, leads.iter().any(Option::is_none))
             }
             Kind::Pair { children, states, .. } => {
                 let (left, right) = states.pair(state);
-                children.0.learn_steps(left, workshop);
-                children.1.learn_steps(right, workshop);
-                let view = workshop.views.of_pair(children.0.view(left), children.1.view(right));
+                children.0.learn_steps(left, context);
+                children.1.learn_steps(right, context);
+                let view = context.views.of_pair(children.0.view(left), children.1.view(right));
                 let panics = children.0.panics(left) || children.1.panics(right);
-                self.compose_steps(state, workshop);
+                self.compose_steps(state, context);
                 (view, panics)
             }
         };
@@ -178,7 +178,7 @@ impl Half {
     }
 
     /// Adds to the row of a state; a row without room moves to the end, where there is.
-    fn remember_arrival(&mut self, state: u32, sends: SendsId, arrived: u32) {
+    fn remember_arrival(&mut self, state: u32, sends: SendListId, arrived: u32) {
         let (start, length) = self.known_mut(state).arrivals;
         let row = start as usize..(start + length) as usize;
         let full = length == 0 || length.is_power_of_two();
@@ -193,22 +193,22 @@ impl Half {
     }
 
     /// The steps of a pair: each child's, with what it sends to the other child delivered.
-    fn compose_steps(&mut self, state: u32, workshop: &mut Workshop<'_, '_>) {
+    fn compose_steps(&mut self, state: u32, context: &mut LearnContext<'_, '_>) {
         let Kind::Pair { children, states } = &mut self.kind else { return };
         let (left, right) = states.pair(state);
         let (one, two) = &mut **children;
         for at in 0..one.steps(left).map_or(0, <[Step]>::len) {
             let step = one.steps(left).expect("learnt before")[at];
-            let (inside, outside) = workshop.tools.mail.split(step.sends, two.members);
-            let other = two.learn_arrival(right, inside, workshop);
+            let (inside, outside) = context.ask.mail.split(step.sends, two.members);
+            let other = two.learn_arrival(right, inside, context);
             if other != BLOCKED {
                 self.steps.push(Step { next: states.number(step.next, other), sends: outside, ..step });
             }
         }
         for at in 0..two.steps(right).map_or(0, <[Step]>::len) {
             let step = two.steps(right).expect("learnt before")[at];
-            let (inside, outside) = workshop.tools.mail.split(step.sends, one.members);
-            let other = one.learn_arrival(left, inside, workshop);
+            let (inside, outside) = context.ask.mail.split(step.sends, one.members);
+            let other = one.learn_arrival(left, inside, context);
             if other != BLOCKED {
                 self.steps.push(Step { next: states.number(other, step.next), sends: outside, ..step });
             }
@@ -216,7 +216,7 @@ impl Half {
     }
 
     /// The state after messages have arrived, all of them for this node, or [`BLOCKED`].
-    fn learn_arrival(&mut self, state: u32, sends: SendsId, workshop: &mut Workshop<'_, '_>) -> u32 {
+    fn learn_arrival(&mut self, state: u32, sends: SendListId, context: &mut LearnContext<'_, '_>) -> u32 {
         if sends == NOTHING {
             return state;
         }
@@ -226,14 +226,14 @@ impl Half {
         let arrived = match &mut self.kind {
             Kind::Nobody => unreachable!("nobody receives nothing"),
             Kind::Process(process) => {
-                let component = &mut workshop.components[process.index()];
-                component.arrive(state, sends, &mut workshop.tools).unwrap_or(BLOCKED)
+                let states = &mut context.states_of[process.index()];
+                states.arrive(state, sends, &mut context.ask).unwrap_or(BLOCKED)
             }
             Kind::Pair { children, states } => {
-                let (for_left, for_right) = workshop.tools.mail.split(sends, children.0.members);
+                let (for_left, for_right) = context.ask.mail.split(sends, children.0.members);
                 let (one, two) = states.pair(state);
-                let one = children.0.learn_arrival(one, for_left, workshop);
-                let two = children.1.learn_arrival(two, for_right, workshop);
+                let one = children.0.learn_arrival(one, for_left, context);
+                let two = children.1.learn_arrival(two, for_right, context);
                 if one == BLOCKED || two == BLOCKED { BLOCKED } else { states.number(one, two) }
             }
         };
@@ -242,7 +242,7 @@ impl Half {
     }
 
     /// The configurations of its processes.
-    pub(super) fn configurations(&self, state: u32, found: &mut [Option<u32>]) {
+    pub(in crate::kernel) fn configurations(&self, state: u32, found: &mut [Option<u32>]) {
         match &self.kind {
             Kind::Nobody => {}
             Kind::Process(process) => found[process.index()] = Some(state),
@@ -254,7 +254,7 @@ impl Half {
         }
     }
 
-    /// The state in which the processes are in these states of their components, if it has a number.
+    /// The state in which the processes are in these states, if it has a number.
     fn find(&self, vector: &[u32]) -> Option<u32> {
         match &self.kind {
             Kind::Nobody => Some(0),
@@ -265,7 +265,7 @@ impl Half {
         }
     }
 
-    /// As [`Half::find`], with a new number if it has none.
+    /// As [`Group::find`], with a new number if it has none.
     fn number_of(&mut self, vector: &[u32]) -> u32 {
         match &mut self.kind {
             Kind::Nobody => 0,
@@ -279,7 +279,7 @@ impl Half {
     fn bytes(&self) -> u64 {
         let own = self.known.capacity() * size_of::<Known>()
             + self.steps.capacity() * size_of::<Step>()
-            + self.arrivals.capacity() * size_of::<(SendsId, u32)>();
+            + self.arrivals.capacity() * size_of::<(SendListId, u32)>();
         let below = match &self.kind {
             Kind::Nobody | Kind::Process(_) => 0,
             Kind::Pair { children, states, .. } => states.bytes() + children.0.bytes() + children.1.bytes(),
@@ -293,55 +293,55 @@ fn number(length: usize) -> u32 {
 }
 
 /// The whole system: its two halves.
-pub(super) struct Tree {
-    left: Half,
-    right: Half,
+pub(in crate::kernel) struct Tree {
+    left: Group,
+    right: Group,
     processes: usize,
 }
 
 impl Tree {
-    pub(super) fn new(split: &Split) -> Self {
+    pub(in crate::kernel) fn new(split: &GroupOrder) -> Self {
         let processes = split.left.len() + split.right.len();
-        Tree { left: Half::new(&split.left), right: Half::new(&split.right), processes }
+        Tree { left: Group::new(&split.left), right: Group::new(&split.right), processes }
     }
 
-    pub(super) fn left(&self) -> &Half {
+    pub(in crate::kernel) fn left(&self) -> &Group {
         &self.left
     }
 
-    pub(super) fn right(&self) -> &Half {
+    pub(in crate::kernel) fn right(&self) -> &Group {
         &self.right
     }
 
     /// The initial states of the halves: in every node, the first state there is.
     #[expect(clippy::unused_self, reason = "the tree decides what its initial state is")]
-    pub(super) fn initial(&self) -> (u32, u32) {
+    pub(in crate::kernel) fn initial(&self) -> (u32, u32) {
         (0, 0)
     }
 
-    fn side(&mut self, side: Side) -> &mut Half {
+    fn side(&mut self, side: Side) -> &mut Group {
         match side {
             Side::Left => &mut self.left,
             Side::Right => &mut self.right,
         }
     }
 
-    pub(super) fn learn_steps(&mut self, side: Side, of: u32, workshop: &mut Workshop<'_, '_>) {
-        self.side(side).learn_steps(of, workshop);
+    pub(in crate::kernel) fn learn_steps(&mut self, side: Side, of: u32, context: &mut LearnContext<'_, '_>) {
+        self.side(side).learn_steps(of, context);
     }
 
-    pub(super) fn learn_arrival(
+    pub(in crate::kernel) fn learn_arrival(
         &mut self,
         side: Side,
         at: u32,
-        sends: SendsId,
-        workshop: &mut Workshop<'_, '_>,
+        sends: SendListId,
+        context: &mut LearnContext<'_, '_>,
     ) {
-        self.side(side).learn_arrival(at, sends, workshop);
+        self.side(side).learn_arrival(at, sends, context);
     }
 
     /// The configurations of the processes, in order.
-    pub(super) fn configurations(&self, left: u32, right: u32) -> Vec<u32> {
+    pub(in crate::kernel) fn configurations(&self, left: u32, right: u32) -> Vec<u32> {
         let mut found = vec![None; self.processes];
         self.left.configurations(left, &mut found);
         self.right.configurations(right, &mut found);
@@ -349,16 +349,16 @@ impl Tree {
     }
 
     /// The global state in which the processes are in these states, if it has a number.
-    pub(super) fn find(&self, vector: &[u32]) -> Option<(u32, u32)> {
+    pub(in crate::kernel) fn find(&self, vector: &[u32]) -> Option<(u32, u32)> {
         Some((self.left.find(vector)?, self.right.find(vector)?))
     }
 
     /// As [`Tree::find`], with new numbers where there are none.
-    pub(super) fn number_of(&mut self, vector: &[u32]) -> (u32, u32) {
+    pub(in crate::kernel) fn number_of(&mut self, vector: &[u32]) -> (u32, u32) {
         (self.left.number_of(vector), self.right.number_of(vector))
     }
 
-    pub(super) fn bytes(&self) -> u64 {
+    pub(in crate::kernel) fn bytes(&self) -> u64 {
         self.left.bytes() + self.right.bytes()
     }
 }

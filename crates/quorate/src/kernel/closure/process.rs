@@ -2,23 +2,19 @@
 //!
 //! It numbers messages by itself, so that the processes of a system can be followed at the same time.
 
-use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
+use std::collections::{BTreeSet, HashMap, HashSet};
 use std::sync::Arc;
 
-use super::super::options::Tuning;
+use super::parts::{Bag, Edge, GaveUp, Level, with};
 use super::supply::{Supplies, Supply};
-use super::{GaveUp, Level};
-use crate::base::Numbering;
-use crate::base::{ProcessId, Value};
-use crate::kernel::mail::{Mail, MessageId, SendsId};
-use crate::kernel::process::{INITIAL, LocalId, LocalStep, Possibility, ProcessGraph, Start};
-use crate::kernel::purity::Purity;
-use crate::kernel::{NOTHING, StepSeen, Tools};
-use crate::model::{Envelope, Model, Sending, Trigger};
+use crate::base::{Numbering, ProcessId, Value};
+use crate::kernel::options::Tuning;
+use crate::kernel::process::{
+    AskContext, INITIAL, LocalId, LocalStep, MessageId, Messages, NOTHING, Possibility, ProcessGraph, Start,
+    StepSeen,
+};
+use crate::model::{Envelope, Handlers, Model, Sending, Trigger};
 use crate::world::StepKind;
-
-/// Messages and how many of each, in order.
-pub(super) type Bag = BTreeMap<MessageId, u32>;
 
 /// A local state as far as the closure tells them apart.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
@@ -27,20 +23,6 @@ struct Node {
     restarts: u8,
     /// What was consumed on the way, where that is followed exactly.
     consumed: Option<Arc<Bag>>,
-}
-
-/// A step between nodes.
-#[derive(Clone, PartialEq, Eq, Hash, Debug)]
-pub(in crate::kernel) struct Edge {
-    pub(in crate::kernel) from: u32,
-    /// Nowhere if it panics.
-    pub(in crate::kernel) to: Option<u32>,
-    pub(in crate::kernel) consumed: Vec<MessageId>,
-    pub(in crate::kernel) sent: SendsId,
-    /// Does it happen by itself, without a message?
-    pub(in crate::kernel) by_itself: bool,
-    /// Which transition; none if it is a restart.
-    pub(in crate::kernel) transition: Option<usize>,
 }
 
 /// What a local state can do with the messages that were tried on it; none were at first.
@@ -64,10 +46,10 @@ struct Progress {
 }
 
 /// The closure of one process.
-pub(in crate::kernel) struct ProcessClosure {
+pub(in crate::kernel) struct ProcessClosure<'m> {
     pub(super) graph: ProcessGraph,
-    pub(super) mail: Mail,
-    pub(super) purity: Purity,
+    pub(super) mail: Messages,
+    pub(super) handlers: Handlers<'m>,
     pub(super) level: Level,
     nodes: Numbering<Node>,
     pub(in crate::kernel) edges: Vec<Edge>,
@@ -88,14 +70,14 @@ pub(super) struct Bounds<'b> {
     pub(super) supply: Supplies,
 }
 
-impl ProcessClosure {
-    pub(super) fn new(id: ProcessId, model: &Model) -> Self {
-        let mut mail = Mail::new(model.world().channel);
+impl<'m> ProcessClosure<'m> {
+    pub(super) fn new(id: ProcessId, model: &'m Model) -> Self {
+        let mut mail = Messages::new(model.world().channel);
         let graph = ProcessGraph::new(id, Start::of(id, model, &mut mail), model.world().channel);
         let mut closure = ProcessClosure {
             graph,
             mail,
-            purity: Purity::new(model),
+            handlers: Handlers::new(model),
             level: Level::Loose,
             nodes: Numbering::default(),
             edges: Vec::new(),
@@ -105,12 +87,12 @@ impl ProcessClosure {
             progress: Vec::new(),
             delivered: 0,
         };
-        closure.begin(Level::Loose);
+        closure.prepare(Level::Loose);
         closure
     }
 
     /// Starts anew. What handlers have answered stays known.
-    pub(super) fn begin(&mut self, level: Level) {
+    pub(super) fn prepare(&mut self, level: Level) {
         self.level = level;
         self.nodes = Numbering::default();
         self.edges.clear();
@@ -203,7 +185,7 @@ impl ProcessClosure {
     }
 
     /// Follows all possibilities that have not been followed. Says whether there were any.
-    pub(super) fn extend(&mut self, bounds: &Bounds<'_>) -> Result<bool, GaveUp> {
+    pub(super) fn extend(&mut self, bounds: &Bounds<'m>) -> Result<bool, GaveUp> {
         let (nodes, edges) = (self.size(), self.edges.len());
         let mut node = 0;
         while (node as usize) < self.size() {
@@ -222,7 +204,7 @@ impl ProcessClosure {
     }
 
     /// Follows the possibilities of a node that have not been followed.
-    fn follow(&mut self, node: u32, bounds: &Bounds<'_>) -> Result<(), GaveUp> {
+    fn follow(&mut self, node: u32, bounds: &Bounds<'m>) -> Result<(), GaveUp> {
         let (id, place, model) = (self.graph.id(), node as usize, bounds.model);
         if self.graph.start().past.crashed {
             return Ok(());
@@ -230,9 +212,9 @@ impl ProcessClosure {
         let Node { local, restarts, consumed: spent } = self.nodes.value(node).clone();
         let tried = self.tried.entry(local).or_default();
         if tried.messages != Some(self.messages.len()) {
-            let mut tools = Tools { model, mail: &mut self.mail, purity: &mut self.purity };
-            let found = self.graph.possibilities(local, &self.messages, tried.messages, &mut tools);
-            tried.possibilities.extend(found.map_err(|_| GaveUp::CannotTell(id))?);
+            let mut ask = AskContext { model, mail: &mut self.mail, handlers: &mut self.handlers };
+            let found = self.graph.possibilities(local, &self.messages, tried.messages, &mut ask);
+            tried.possibilities.extend(found.map_err(|_| GaveUp::PanicsTogether(id))?);
             tried.messages = Some(self.messages.len());
         }
         let mut turn = std::mem::take(&mut self.progress[place].waiting);
@@ -262,9 +244,12 @@ impl ProcessClosure {
         }
         let restarted = std::mem::replace(&mut self.progress[place].restarted, true);
         if !restarted && restarts < model.fault_limits_of(id).restarts {
-            let state = model.restarted(id, self.graph.local_value(local)).ok();
-            let local = state.map(|state| self.graph.number_local(state));
-            let node = local.map(|local| Node { local, restarts: restarts + 1, consumed: spent });
+            let mut ask = AskContext { model, mail: &mut self.mail, handlers: &mut self.handlers };
+            let node = self.graph.restarted(local, &mut ask).map(|local| Node {
+                local,
+                restarts: restarts + 1,
+                consumed: spent,
+            });
             leads.push((node, Vec::new(), NOTHING, false, None));
         }
         for (to, consumed, sent, by_itself, transition) in leads {
@@ -321,13 +306,4 @@ impl ProcessClosure {
             + nodes
             + 2 * (self.edges.capacity() * size_of::<Edge>()) as u64
     }
-}
-
-/// A bag with some messages more.
-pub(super) fn with(bag: &Bag, messages: &[MessageId]) -> Bag {
-    let mut bag = bag.clone();
-    for message in messages {
-        *bag.entry(*message).or_default() += 1;
-    }
-    bag
 }

@@ -6,7 +6,7 @@
 
 use std::collections::BTreeSet;
 
-use super::component::Component;
+use super::beliefs::ProcessStates;
 use crate::base::Value;
 use crate::model::Model;
 use crate::property::{Property, When};
@@ -21,19 +21,19 @@ struct Shown {
 }
 
 /// Is every property that must always hold one of a single process, or broken for ever once it is broken?
-pub(super) fn all_stable(model: &Model, components: &[Component]) -> bool {
+pub(in crate::kernel) fn all_stable(model: &Model, states_of: &[ProcessStates]) -> bool {
     let always = model.properties().iter().filter(|property| property.when() == When::Always);
     always.into_iter().all(|property| {
-        let shown: Vec<Shown> = components[..model.processes().len()]
+        let shown: Vec<Shown> = states_of[..model.processes().len()]
             .iter()
-            .filter_map(|component| shown(property, component))
+            .filter_map(|states| shown(property, states))
             .collect();
         shown.len() <= 1 || is_stable(property, &shown)
     })
 }
 
-fn shown(property: &Property, component: &Component) -> Option<Shown> {
-    let graph = &component.graph;
+fn shown(property: &Property, states: &ProcessStates) -> Option<Shown> {
+    let graph = &states.graph;
     let mut shown = Shown { values: Vec::new(), changes: BTreeSet::new() };
     let mut number = |value: Value| {
         let known = shown.values.iter().position(|known| *known == value);
@@ -43,10 +43,10 @@ fn shown(property: &Property, component: &Component) -> Option<Shown> {
         })
     };
     let mut changes = BTreeSet::new();
-    for local in graph.observed.locals() {
+    for local in graph.seen.locals() {
         number(property.observe(graph.local_value(local))?);
     }
-    for edge in graph.observed.edges() {
+    for edge in graph.seen.edges() {
         let before = number(property.observe(graph.local_value(edge.from))?);
         let after = number(property.observe(graph.local_value(edge.to))?);
         if before != after {

@@ -13,34 +13,33 @@
 use std::collections::{BTreeSet, HashMap, HashSet};
 use std::sync::Arc;
 
-use super::component::Component;
-use super::local::{self, Edge};
-use super::mail::{Mail, Members, MessageId};
-use super::options::Mutant;
-use super::process::{ConfigurationId, LocalId};
-use super::{State, Tools};
-use crate::base::ProcessId;
+use super::beliefs::ProcessStates;
+use super::cycles::cyclic;
+use crate::base::{ProcessId, ProcessSet};
+use crate::kernel::options::Mutant;
+use crate::kernel::process::{AskContext, ConfigurationId, Edge, LocalId, MessageId, Messages, emits};
+use crate::kernel::state::State;
 use crate::model::Model;
-use crate::reduce::{Seeds, Split};
+use crate::reduce::{Refinement, Seeds};
 
 /// How stubborn sets are made.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) struct Needs {
+pub(in crate::kernel) struct Needs {
     /// How finely the search looks at who can send what to whom.
-    pub(super) split: Split,
+    pub(in crate::kernel) refinement: Refinement,
     /// From which processes sets are grown.
-    pub(super) seeds: Seeds,
+    pub(in crate::kernel) seeds: Seeds,
     /// May a step that changes what properties see be taken apart from others?
-    pub(super) visible: bool,
+    pub(in crate::kernel) visible: bool,
     /// What is left out, to show that the tests notice.
-    pub(super) mutant: Option<Mutant>,
+    pub(in crate::kernel) mutant: Option<Mutant>,
 }
 
 /// The messages that a transition lacks, for each way to take it.
 type Missing = Arc<[(usize, Vec<MessageId>)]>;
 
 /// What stubborn sets rest on, and those that were chosen.
-pub(super) struct Stubborn {
+pub(in crate::kernel) struct Stubborn {
     needs: Needs,
     /// For each process and local state, what may still be sent.
     futures: Vec<HashMap<LocalId, BTreeSet<MessageId>>>,
@@ -55,12 +54,12 @@ pub(super) struct Stubborn {
 
 /// Who steps in a state, and the state in which they never will, where that is another possibility.
 #[derive(Clone, Copy)]
-pub(super) struct Choice {
-    pub(super) members: Members,
-    pub(super) still: Option<State>,
+pub(in crate::kernel) struct Choice {
+    pub(in crate::kernel) members: ProcessSet,
+    pub(in crate::kernel) still: Option<State>,
 }
 
-/// What matters of a state of a component.
+/// What matters of a state of a process.
 #[expect(clippy::struct_excessive_bools, reason = "each says something else of the state")]
 struct Traits {
     steps: usize,
@@ -73,46 +72,51 @@ struct Traits {
 }
 
 impl Stubborn {
-    pub(super) fn new(needs: Needs, components: &[Component], mail: &Mail, model: &Model) -> Self {
-        let processes = &components[..model.processes().len()];
-        let graphs = || model.ids().zip(processes).map(|(id, component)| (id, &component.graph.observed));
+    pub(in crate::kernel) fn new(
+        needs: Needs,
+        states_of: &[ProcessStates],
+        mail: &Messages,
+        model: &Model,
+    ) -> Self {
+        let processes = &states_of[..model.processes().len()];
+        let graphs = || model.ids().zip(processes).map(|(id, states)| (id, &states.graph.seen));
         let futures: Vec<HashMap<LocalId, BTreeSet<MessageId>>> =
             graphs().map(|(_, graph)| graph.futures(mail)).collect();
         let ever = futures.iter().map(|of| of.values().flatten().copied().collect()).collect();
         let sticky = match needs.mutant {
             Some(Mutant::NoProviso) => HashSet::new(),
-            _ => local::cyclic(graphs(), mail, model),
+            _ => cyclic(graphs(), mail, model),
         };
         let (traits, missing, chosen) = (HashMap::new(), HashMap::new(), HashMap::new());
         Stubborn { needs, futures, ever, sticky, traits, missing, chosen }
     }
 
     /// Who steps in a state, if that has been worked out.
-    pub(super) fn chosen(&self, state: State) -> Option<Choice> {
+    pub(in crate::kernel) fn chosen(&self, state: State) -> Option<Choice> {
         self.chosen.get(&state).copied()
     }
 
     /// The numbers of states mean something else now.
-    pub(super) fn forget_states(&mut self) {
+    pub(in crate::kernel) fn forget_states(&mut self) {
         self.chosen.clear();
     }
 
-    pub(super) fn remember(&mut self, state: State, choice: Choice) {
+    pub(in crate::kernel) fn remember(&mut self, state: State, choice: Choice) {
         self.chosen.insert(state, choice);
     }
 
     /// Who steps in a vector of states: all, or the smallest set that is enough.
-    pub(super) fn choose(
+    pub(in crate::kernel) fn choose(
         &mut self,
         vector: &[u32],
-        components: &mut [Component],
-        tools: &mut Tools<'_, '_>,
-    ) -> Members {
-        let processes = tools.model.processes().len();
+        states_of: &mut [ProcessStates],
+        ask: &mut AskContext<'_, '_>,
+    ) -> ProcessSet {
+        let processes = ask.model.processes().len();
         let traits: Vec<Arc<Traits>> =
-            (0..processes).map(|at| self.traits(at, vector[at], components, tools)).collect();
+            (0..processes).map(|at| self.traits(at, vector[at], states_of, ask)).collect();
         let all: usize = traits.iter().map(|traits| traits.steps).sum();
-        let everyone = Members::NOBODY.others();
+        let everyone = ProcessSet::ALL;
         let mut best = (everyone, all);
         let mut seeds: Vec<usize> = (0..processes).filter(|at| traits[*at].steps > 0).collect();
         match self.needs.seeds {
@@ -121,7 +125,7 @@ impl Stubborn {
             Seeds::Last => seeds = seeds.pop().into_iter().collect(),
         }
         for seed in seeds {
-            let members = self.grow(seed, vector, &traits, components, tools);
+            let members = self.grow(seed, vector, &traits, states_of, ask);
             let inside = || (0..processes).filter(|at| members.contains(ProcessId::new(*at)));
             let steps = inside().map(|at| traits[at].steps).sum();
             let allowed =
@@ -139,11 +143,11 @@ impl Stubborn {
         seed: usize,
         vector: &[u32],
         traits: &[Arc<Traits>],
-        components: &mut [Component],
-        tools: &mut Tools<'_, '_>,
-    ) -> Members {
-        let mut members = Members::one(ProcessId::new(seed));
-        let outside = |members: Members| {
+        states_of: &mut [ProcessStates],
+        ask: &mut AskContext<'_, '_>,
+    ) -> ProcessSet {
+        let mut members = ProcessSet::one(ProcessId::new(seed));
+        let outside = |members: ProcessSet| {
             (0..traits.len()).filter(move |at| !members.contains(ProcessId::new(*at))).collect::<Vec<usize>>()
         };
         loop {
@@ -152,23 +156,25 @@ impl Stubborn {
                 (0..traits.len()).any(|at| members.contains(ProcessId::new(at)) && traits[at].emits);
             if emitting {
                 let others = outside(members).into_iter().filter(|at| traits[*at].may_emit);
-                members = others.fold(members, |members, at| members.and(Members::one(ProcessId::new(at))));
+                members =
+                    others.fold(members, |members, at| members.union(ProcessSet::one(ProcessId::new(at))));
             }
             let mut waiting_for = Vec::new();
             for at in (0..traits.len()).filter(|at| members.contains(ProcessId::new(*at))) {
                 let coming: BTreeSet<MessageId> =
                     outside(members).iter().flat_map(|other| &traits[*other].future[at]).copied().collect();
-                let missing = self.missing(at, vector[at], coming.into_iter().collect(), components, tools);
-                let senders = |message: &MessageId| -> Members {
+                let missing = self.missing(at, vector[at], coming.into_iter().collect(), states_of, ask);
+                let senders = |message: &MessageId| -> ProcessSet {
                     let sends = |other: &usize| traits[*other].future[at].contains(message);
                     let senders = outside(members).into_iter().filter(sends);
-                    senders.fold(Members::NOBODY, |all, one| all.and(Members::one(ProcessId::new(one))))
+                    senders
+                        .fold(ProcessSet::EMPTY, |all, one| all.union(ProcessSet::one(ProcessId::new(one))))
                 };
                 let ways = |(_, lacking): &(usize, Vec<MessageId>)| lacking.iter().map(senders).collect();
                 waiting_for.extend(missing.iter().map(ways));
             }
             if self.needs.mutant != Some(Mutant::NoEnabling) {
-                members = members.and(self.enough(waiting_for));
+                members = members.union(self.enough(waiting_for));
             }
             if members == before {
                 return members;
@@ -178,20 +184,20 @@ impl Stubborn {
 
     /// Senders to add, so that each of several things that members could do lacks a message that nobody outside
     /// sends. Each is given by the senders of the messages that it lacks.
-    fn enough(&self, mut waiting_for: Vec<Vec<Members>>) -> Members {
-        let mut added = Members::NOBODY;
+    fn enough(&self, mut waiting_for: Vec<Vec<ProcessSet>>) -> ProcessSet {
+        let mut added = ProcessSet::EMPTY;
         loop {
-            let lacks = |senders: &Members| senders.all_in(added);
+            let lacks = |senders: &ProcessSet| senders.is_subset(added);
             waiting_for.retain(|lacking| !lacking.iter().any(lacks));
-            if !self.needs.split.by_quorum() {
+            if !self.needs.refinement.by_quorum() {
                 // A quorum waits for everybody who could be in it.
-                return waiting_for.into_iter().flatten().fold(added, Members::and);
+                return waiting_for.into_iter().flatten().fold(added, ProcessSet::union);
             }
-            let fewest = |lacking: &Vec<Members>| {
+            let fewest = |lacking: &Vec<ProcessSet>| {
                 lacking.iter().copied().min_by_key(|senders| senders.without(added).count())
             };
             match waiting_for.first().and_then(fewest) {
-                Some(senders) => added = added.and(senders),
+                Some(senders) => added = added.union(senders),
                 None => return added,
             }
         }
@@ -202,8 +208,8 @@ impl Stubborn {
         at: usize,
         state: u32,
         coming: Vec<MessageId>,
-        components: &mut [Component],
-        tools: &mut Tools<'_, '_>,
+        states_of: &mut [ProcessStates],
+        ask: &mut AskContext<'_, '_>,
     ) -> Missing {
         if coming.is_empty() {
             return Arc::from([]);
@@ -212,10 +218,10 @@ impl Stubborn {
         if let Some(known) = self.missing.get(&key) {
             return Arc::clone(known);
         }
-        let component = &mut components[at];
+        let states = &mut states_of[at];
         let mut missing: BTreeSet<(usize, Vec<MessageId>)> = BTreeSet::new();
-        for member in component.members(state) {
-            missing.extend(component.graph.missing(member, &key.2, tools));
+        for member in states.members(state) {
+            missing.extend(states.graph.missing(member, &key.2, ask));
         }
         let missing: Missing = missing.into_iter().collect();
         self.missing.insert(key, Arc::clone(&missing));
@@ -226,13 +232,13 @@ impl Stubborn {
         &mut self,
         at: usize,
         state: u32,
-        components: &mut [Component],
-        tools: &mut Tools<'_, '_>,
+        states_of: &mut [ProcessStates],
+        ask: &mut AskContext<'_, '_>,
     ) -> Arc<Traits> {
         if let Some(known) = self.traits.get(&(at, state)) {
             return Arc::clone(known);
         }
-        let traits = Arc::new(self.work_out(at, state, components, tools));
+        let traits = Arc::new(self.work_out(at, state, states_of, ask));
         self.traits.insert((at, state), Arc::clone(&traits));
         traits
     }
@@ -241,12 +247,12 @@ impl Stubborn {
         &self,
         at: usize,
         state: u32,
-        components: &mut [Component],
-        tools: &mut Tools<'_, '_>,
+        states_of: &mut [ProcessStates],
+        ask: &mut AskContext<'_, '_>,
     ) -> Traits {
-        let (process, model) = (ProcessId::new(at), tools.model);
-        let steps = components[at].steps(state, tools).len();
-        let members = components[at].members(state);
+        let (process, model) = (ProcessId::new(at), ask.model);
+        let steps = states_of[at].steps(state, ask).len();
+        let members = states_of[at].members(state);
         let mut traits = Traits {
             steps,
             emits: false,
@@ -256,17 +262,17 @@ impl Stubborn {
             may_emit: false,
         };
         for &member in &members {
-            self.look_at_steps(process, member, &mut components[at], tools, &mut traits);
+            self.look_at_steps(process, member, &mut states_of[at], ask, &mut traits);
         }
         let mut future: BTreeSet<MessageId> = BTreeSet::new();
         for member in members {
-            let local = components[at].graph.local(member);
+            let local = states_of[at].graph.local(member);
             future.extend(self.futures[at].get(&local).into_iter().flatten());
         }
-        let mail = &*tools.mail;
+        let mail = &*ask.mail;
         let to_monitor = |message: &MessageId| model.monitor(mail.receiver(*message)).is_some();
         traits.may_emit = future.iter().any(to_monitor);
-        let coarse = if self.needs.split.by_state() { &future } else { &self.ever[at] };
+        let coarse = if self.needs.refinement.by_state() { &future } else { &self.ever[at] };
         traits.future = model.ids().map(|to| self.can_send(coarse, to, mail, model)).collect();
         traits
     }
@@ -276,11 +282,11 @@ impl Stubborn {
         &self,
         sent: &BTreeSet<MessageId>,
         to: ProcessId,
-        mail: &Mail,
+        mail: &Messages,
         model: &Model,
     ) -> Vec<MessageId> {
         let direct = |message: &&MessageId| mail.receiver(**message) == to;
-        if self.needs.split.by_reply()
+        if self.needs.refinement.by_reply()
             || !sent.iter().any(|message| {
                 let receiver = mail.receiver(*message);
                 model.monitor(receiver).is_none()
@@ -298,23 +304,22 @@ impl Stubborn {
         &self,
         process: ProcessId,
         member: ConfigurationId,
-        component: &mut Component,
-        tools: &mut Tools<'_, '_>,
+        states: &mut ProcessStates,
+        ask: &mut AskContext<'_, '_>,
         traits: &mut Traits,
     ) {
-        let graph = &mut component.graph;
+        let graph = &mut states.graph;
         let local = graph.local(member);
-        for step in graph.steps(member, tools) {
+        for step in graph.steps(member, ask) {
             let Some((next, _)) = step.leads else { continue };
             let to = graph.local(next);
             let consumed = step.consumed.iter().map(|offer| offer.message).collect();
-            traits.emits |= local::emits(step.sent, tools.mail, tools.model);
+            traits.emits |= emits(step.sent, ask.mail, ask.model);
             traits.sticky |=
                 self.sticky.contains(&(process, Edge { from: local, to, consumed, sent: step.sent }));
             traits.visible |= to != local && {
                 let (before, after) = (graph.local_value(local), graph.local_value(to));
-                tools
-                    .model
+                ask.model
                     .properties()
                     .iter()
                     .any(|property| property.observe(before) != property.observe(after))

@@ -14,18 +14,15 @@
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
-use super::Tools;
-use super::component::Component;
-use super::local::Edge;
-use super::mail::{Mail, MessageId, SendsId};
-use super::process::ConfigurationId;
-use crate::base::{ProcessId, Renaming, Value, fold};
-use crate::model::{Envelope, Model, Outcome, Panicked};
+use super::beliefs::ProcessStates;
+use crate::base::{ProcessId, Renaming, fold};
+use crate::kernel::process::{AskContext, ConfigurationId, Edge, MessageId, Messages, SendListId};
+use crate::model::Model;
 
 const UNKNOWN: u32 = u32::MAX;
 
 /// The groups of interchangeable processes, and what exchanging two neighbours makes of states.
-pub(super) struct Symmetry {
+pub(in crate::kernel) struct Symmetry {
     /// The places of the members of each group.
     groups: Vec<Vec<usize>>,
     /// For each group, the position in `swaps` of the swap of its first two members; others follow.
@@ -74,7 +71,7 @@ impl Swap {
 }
 
 impl Symmetry {
-    pub(super) fn new(model: &Model) -> Self {
+    pub(in crate::kernel) fn new(model: &Model) -> Self {
         let processes = model.processes().len() + model.monitors().len();
         let index =
             |group: &Vec<ProcessId>| group.iter().map(|member| member.index()).collect::<Vec<usize>>();
@@ -98,7 +95,7 @@ impl Symmetry {
     }
 
     /// The least of all vectors that permutations make of one; `None` if something about its states is not known.
-    pub(super) fn least(&self, vector: &[u32]) -> Option<Vec<u32>> {
+    pub(in crate::kernel) fn least(&self, vector: &[u32]) -> Option<Vec<u32>> {
         let mut vector = vector.to_vec();
         let mut ties: Vec<&Swap> = Vec::new();
         for (group, first) in self.groups.iter().zip(&self.first_swap) {
@@ -135,7 +132,7 @@ impl Symmetry {
     }
 
     /// How many vectors permutations make of one.
-    pub(super) fn orbit_size(&self, vector: Vec<u32>) -> Option<u64> {
+    pub(in crate::kernel) fn orbit_size(&self, vector: Vec<u32>) -> Option<u64> {
         let swaps: Vec<&Swap> = self.swaps.iter().collect();
         Self::orbit(vector, &swaps).map(|orbit| orbit.len() as u64)
     }
@@ -158,9 +155,14 @@ impl Symmetry {
     }
 
     /// Works out all that is needed about the states of a vector.
-    pub(super) fn learn(&mut self, vector: &[u32], components: &mut [Component], tools: &mut Tools<'_, '_>) {
+    pub(in crate::kernel) fn learn(
+        &mut self,
+        vector: &[u32],
+        states_of: &mut [ProcessStates],
+        ask: &mut AskContext<'_, '_>,
+    ) {
         for (process, state) in vector.iter().enumerate() {
-            self.learn_state(process, *state, components, tools);
+            self.learn_state(process, *state, states_of, ask);
         }
     }
 
@@ -169,8 +171,8 @@ impl Symmetry {
         &mut self,
         process: usize,
         state: u32,
-        components: &mut [Component],
-        tools: &mut Tools<'_, '_>,
+        states_of: &mut [ProcessStates],
+        ask: &mut AskContext<'_, '_>,
     ) {
         let known = self.classes[process].get(state as usize).is_some_and(Option::is_some);
         if known {
@@ -181,7 +183,7 @@ impl Symmetry {
         while at < orbit.len() {
             let (process, state) = orbit[at];
             for swap in 0..self.swaps.len() {
-                let image = self.learn_image(swap, process, state, components, tools);
+                let image = self.learn_image(swap, process, state, states_of, ask);
                 let image = (self.swaps[swap].place(process), image);
                 places.entry(image).or_insert_with(|| {
                     orbit.push(image);
@@ -228,23 +230,23 @@ impl Symmetry {
         swap: usize,
         process: usize,
         state: u32,
-        components: &mut [Component],
-        tools: &mut Tools<'_, '_>,
+        states_of: &mut [ProcessStates],
+        ask: &mut AskContext<'_, '_>,
     ) -> u32 {
         let swap = &mut self.swaps[swap];
         if let Some(known) = swap.image(process, state) {
             return known;
         }
         let to = swap.place(process);
-        let members = components[process].members(state);
+        let members = states_of[process].members(state);
         let images = members.into_iter().map(|member| {
             *swap
                 .configurations
                 .entry((process, member))
-                .or_insert_with(|| renamed_configuration(process, member, to, &swap.ids, components, tools))
+                .or_insert_with(|| renamed_configuration(process, member, to, &swap.ids, states_of, ask))
         });
         let images: Vec<ConfigurationId> = images.collect();
-        let image = components[to].state_of(images);
+        let image = states_of[to].state_of(images);
         let known = &mut swap.images[process];
         if known.len() <= state as usize {
             known.resize(state as usize + 1, UNKNOWN);
@@ -260,139 +262,69 @@ fn renamed_configuration(
     configuration: ConfigurationId,
     to: usize,
     ids: &Renaming,
-    components: &mut [Component],
-    tools: &mut Tools<'_, '_>,
+    states_of: &mut [ProcessStates],
+    ask: &mut AskContext<'_, '_>,
 ) -> ConfigurationId {
-    let symmetry = tools.model.symmetry();
-    let (local, past, inbox) = components[from].graph.parts(configuration);
-    let local = symmetry.rename_state(components[from].graph.local_value(local), ids);
+    let symmetry = ask.model.symmetry();
+    let (local, past, inbox) = states_of[from].graph.parts(configuration);
+    let local = symmetry.rename_state(states_of[from].graph.local_value(local), ids);
     let mut inbox = (*inbox).clone();
     for entries in [&mut inbox.waiting, &mut inbox.travelling] {
         for entry in entries.iter_mut() {
-            let message = renamed_message(entry.message, ids, tools.mail, tools.model);
-            *entry = tools.mail.entry(message);
+            let message = renamed_message(entry.message, ids, ask.mail, ask.model);
+            *entry = ask.mail.entry(message);
         }
     }
-    components[to].graph.insert(local, past, inbox, tools.model.world().channel)
+    states_of[to].graph.insert(local, past, inbox, ask.model.world().channel)
 }
 
-fn renamed_message(message: MessageId, ids: &Renaming, mail: &mut Mail, model: &Model) -> MessageId {
+fn renamed_message(message: MessageId, ids: &Renaming, mail: &mut Messages, model: &Model) -> MessageId {
     let envelope = model.symmetry().rename_envelope(mail.envelope(message), ids);
     let to = ids.of(mail.receiver(message));
     mail.number(to, envelope)
 }
 
-fn renamed_sends(sends: SendsId, ids: &Renaming, mail: &mut Mail, model: &Model) -> SendsId {
+fn renamed_sends(sends: SendListId, ids: &Renaming, mail: &mut Messages, model: &Model) -> SendListId {
     let messages = mail.messages_of(sends).to_vec();
     let renamed = messages.into_iter().map(|message| renamed_message(message, ids, mail, model)).collect();
     mail.together(renamed)
 }
 
 /// Notes, of every process, what was seen of those it can be exchanged with.
-pub(super) fn saturate(components: &mut [Component], tools: &mut Tools<'_, '_>) {
-    let generators = tools.model.symmetry().generators();
-    let processes = tools.model.processes().len();
+pub(in crate::kernel) fn saturate(states_of: &mut [ProcessStates], ask: &mut AskContext<'_, '_>) {
+    let generators = ask.model.symmetry().generators();
+    let processes = ask.model.processes().len();
     let mut done = vec![(0, 0); processes];
-    let seen = |components: &[Component]| -> Vec<(usize, usize)> {
-        let of = |component: &Component| {
-            (component.graph.observed.edges().len(), component.graph.observed.heard().count())
-        };
-        components[..processes].iter().map(of).collect()
+    let seen = |states_of: &[ProcessStates]| -> Vec<(usize, usize)> {
+        let of =
+            |states: &ProcessStates| (states.graph.seen.edges().len(), states.graph.seen.heard().count());
+        states_of[..processes].iter().map(of).collect()
     };
-    while seen(components) != done {
-        let now = seen(components);
+    while seen(states_of) != done {
+        let now = seen(states_of);
         for process in 0..processes {
-            let edges = components[process].graph.observed.edges()[done[process].0..].to_vec();
-            let heard: Vec<MessageId> = components[process].graph.observed.heard().collect();
+            let edges = states_of[process].graph.seen.edges()[done[process].0..].to_vec();
+            let heard: Vec<MessageId> = states_of[process].graph.seen.heard().collect();
             for ids in &generators {
                 let to = ids.of(ProcessId::new(process)).index();
                 for edge in &edges {
                     let local = |local| {
-                        tools.model.symmetry().rename_state(components[process].graph.local_value(local), ids)
+                        ask.model.symmetry().rename_state(states_of[process].graph.local_value(local), ids)
                     };
                     let (from, after) = (local(edge.from), local(edge.to));
                     let consumed = edge.consumed.iter();
-                    let consumed = consumed
-                        .map(|message| renamed_message(*message, ids, tools.mail, tools.model))
-                        .collect();
-                    let sent = renamed_sends(edge.sent, ids, tools.mail, tools.model);
-                    let graph = &mut components[to].graph;
+                    let consumed =
+                        consumed.map(|message| renamed_message(*message, ids, ask.mail, ask.model)).collect();
+                    let sent = renamed_sends(edge.sent, ids, ask.mail, ask.model);
+                    let graph = &mut states_of[to].graph;
                     let (from, after) = (graph.number_local(from), graph.number_local(after));
-                    graph.observed.note(Edge { from, to: after, consumed, sent });
+                    graph.seen.note(Edge { from, to: after, consumed, sent });
                 }
-                let heard: Vec<MessageId> = heard
-                    .iter()
-                    .map(|message| renamed_message(*message, ids, tools.mail, tools.model))
-                    .collect();
-                components[to].graph.observed.hear(&heard);
+                let heard: Vec<MessageId> =
+                    heard.iter().map(|message| renamed_message(*message, ids, ask.mail, ask.model)).collect();
+                states_of[to].graph.seen.hear(&heard);
             }
         }
         done = now;
     }
-}
-
-/// A local state, and what is sent to whom.
-type Done = (Value, Vec<(ProcessId, Value)>);
-
-/// Does a local step do the same when processes are exchanged? Says how it does not, if so.
-pub(super) fn difference(
-    model: &Model,
-    process: ProcessId,
-    transition: usize,
-    state: &Value,
-    consumed: &[&Envelope],
-) -> Option<String> {
-    let symmetry = model.symmetry();
-    let outcomes = |process, state: &Value, consumed: &[&Envelope]| match model
-        .accepts(process, transition, state, consumed)
-    {
-        Ok(true) => model.run(process, transition, state, consumed),
-        Ok(false) => Vec::new(),
-        Err(panicked) => vec![Err(panicked)],
-    };
-    // What is sent, as a bag, and what is left; choices may be offered in another order.
-    let count = |outcomes: Vec<Result<Outcome, Panicked>>, ids: &Renaming| {
-        let mut seen: Vec<Option<Done>> = outcomes
-            .into_iter()
-            .map(|outcome| {
-                let outcome = symmetry.rename_outcome(&outcome.ok()?, ids);
-                let mut sends: Vec<(ProcessId, Value)> =
-                    outcome.sends.into_iter().map(|sending| (sending.to, sending.body)).collect();
-                sends.sort_by(|a, b| a.0.cmp(&b.0).then_with(|| a.1.content_order(&b.1)));
-                Some((outcome.state, sends))
-            })
-            .collect();
-        seen.sort_by_key(|outcome| {
-            let hash = |(state, sends): &Done| {
-                let sends: Vec<(usize, u64)> =
-                    sends.iter().map(|(to, body)| (to.index(), body.content_hash())).collect();
-                (state.content_hash(), sends)
-            };
-            outcome.as_ref().map(hash)
-        });
-        seen
-    };
-    let identity = Renaming::identity(model.processes().len());
-    symmetry.generators().iter().find_map(|ids| {
-        let renamed: Vec<Envelope> =
-            consumed.iter().map(|message| symmetry.rename_envelope(message, ids)).collect();
-        let renamed: Vec<&Envelope> = renamed.iter().collect();
-        let before = count(outcomes(process, state, consumed), ids);
-        let other = ids.of(process);
-        let after = count(outcomes(other, &symmetry.rename_state(state, ids), &renamed), &identity);
-        (before != after).then(|| {
-            let name = model.process(process).transitions()[transition].name();
-            let exchanged: Vec<&str> = model
-                .ids()
-                .filter(|id| ids.of(*id) != *id)
-                .map(|id| model.process(id).name())
-                .collect();
-            format!(
-                "'{name}' of {} does not treat {} alike: the role is not symmetric, leave out .symmetric() or mend \
-                 the handler",
-                model.process(process).name(),
-                exchanged.join(" and "),
-            )
-        })
-    })
 }

@@ -11,25 +11,22 @@
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::sync::Arc;
 
-use super::Tools;
-use super::local::Live;
-use super::mail::{NOTHING, SendsId};
-use super::process::{ConfigurationId, ProcessGraph, Start};
-use crate::base::Numbering;
-use crate::base::{ProcessId, Value};
+use crate::base::{Numbering, ProcessId, Value};
+use crate::kernel::process::{AskContext, ConfigurationId, Live, NOTHING, ProcessGraph, SendListId, Start};
 use crate::world::Channel;
 
 /// A configuration's steps: where they lead and what they send; nowhere if they panic.
-type Leads = Vec<Option<(ConfigurationId, SendsId)>>;
+type Leads = Vec<Option<(ConfigurationId, SendListId)>>;
 
 /// A belief with more members than this is a sign that the process is better searched as it is.
 const MEMBERS_MAX: usize = 4096;
+
 /// The same for this many beliefs.
 const BELIEFS_MAX: usize = 1 << 20;
 
 /// One process, or one monitor.
-pub(super) struct Component {
-    pub(super) graph: ProcessGraph,
+pub(in crate::kernel) struct ProcessStates {
+    pub(in crate::kernel) graph: ProcessGraph,
     beliefs: Option<Beliefs>,
 }
 
@@ -38,95 +35,109 @@ struct Beliefs {
     sets: Numbering<Arc<[ConfigurationId]>>,
     steps: HashMap<ConfigurationId, Arc<Leads>>,
     /// There were too many beliefs or members: what is known since then means nothing.
-    blown: bool,
+    too_many: bool,
 }
 
-impl Component {
-    pub(super) fn new(id: ProcessId, start: Start, channel: Channel) -> Self {
-        Component { graph: ProcessGraph::new(id, start, channel), beliefs: None }
+impl ProcessStates {
+    pub(in crate::kernel) fn new(id: ProcessId, start: Start, channel: Channel) -> Self {
+        ProcessStates { graph: ProcessGraph::new(id, start, channel), beliefs: None }
     }
 
     /// Starts anew from the initial state, without messages that are not live, with beliefs or without.
-    pub(super) fn begin(&mut self, live: Option<Arc<Live>>, believing: bool, tools: &mut Tools<'_, '_>) {
-        self.graph.begin(live, tools.model.world().channel);
+    pub(in crate::kernel) fn prepare(
+        &mut self,
+        live: Option<Arc<Live>>,
+        believing: bool,
+        ask: &mut AskContext<'_, '_>,
+    ) {
+        self.graph.prepare(live, ask.model.world().channel);
         self.beliefs = believing.then(Beliefs::default);
         if let Some(beliefs) = &mut self.beliefs {
-            beliefs.close(BTreeSet::from([0]), &mut self.graph, tools);
+            beliefs.close(BTreeSet::from([0]), &mut self.graph, ask);
         }
     }
 
     /// Are its states beliefs?
-    pub(super) fn believes(&self) -> bool {
+    pub(in crate::kernel) fn believes(&self) -> bool {
         self.beliefs.is_some()
     }
 
     /// Were there too many beliefs?
-    pub(super) fn blown(&self) -> bool {
-        self.beliefs.as_ref().is_some_and(|beliefs| beliefs.blown)
+    pub(in crate::kernel) fn too_many_beliefs(&self) -> bool {
+        self.beliefs.as_ref().is_some_and(|beliefs| beliefs.too_many)
     }
 
     /// How many states are known.
-    pub(super) fn size(&self) -> usize {
+    pub(in crate::kernel) fn size(&self) -> usize {
         self.beliefs.as_ref().map_or_else(|| self.graph.size(), |beliefs| beliefs.sets.len())
     }
 
-    pub(super) fn bytes(&self) -> u64 {
+    pub(in crate::kernel) fn bytes(&self) -> u64 {
         let beliefs = self.beliefs.as_ref().map_or(0, |beliefs| beliefs.sets.bytes());
         self.graph.bytes() + beliefs
     }
 
     /// The configurations that it can be in.
-    pub(super) fn members(&self, state: u32) -> Vec<ConfigurationId> {
+    pub(in crate::kernel) fn members(&self, state: u32) -> Vec<ConfigurationId> {
         self.beliefs.as_ref().map_or_else(|| vec![state], |beliefs| beliefs.sets.value(state).to_vec())
     }
 
     /// The state whose configurations are these.
-    pub(super) fn state_of(&mut self, mut members: Vec<ConfigurationId>) -> u32 {
+    pub(in crate::kernel) fn state_of(&mut self, mut members: Vec<ConfigurationId>) -> u32 {
         members.sort_unstable();
         members.dedup();
         self.beliefs.as_mut().map_or(members[0], |beliefs| beliefs.sets.number(members.into()))
     }
 
     /// The steps of a state.
-    pub(super) fn steps(&mut self, state: u32, tools: &mut Tools<'_, '_>) -> Leads {
+    pub(in crate::kernel) fn steps(&mut self, state: u32, ask: &mut AskContext<'_, '_>) -> Leads {
         match &mut self.beliefs {
-            None => self.graph.steps(state, tools).into_iter().map(|step| step.leads).collect(),
-            Some(beliefs) => beliefs.steps(state, &mut self.graph, tools),
+            None => self.graph.steps(state, ask).into_iter().map(|step| step.leads).collect(),
+            Some(beliefs) => beliefs.steps(state, &mut self.graph, ask),
         }
     }
 
     /// The state after messages have arrived; `None` if there is no room for them.
-    pub(super) fn arrive(&mut self, state: u32, sends: SendsId, tools: &mut Tools<'_, '_>) -> Option<u32> {
+    pub(in crate::kernel) fn arrive(
+        &mut self,
+        state: u32,
+        sends: SendListId,
+        ask: &mut AskContext<'_, '_>,
+    ) -> Option<u32> {
         let Some(beliefs) = &mut self.beliefs else {
-            return self.graph.arrive(state, sends, tools.model, tools.mail);
+            return self.graph.arrive(state, sends, ask.model, ask.mail);
         };
         let members = Arc::clone(beliefs.sets.value(state));
         let mut after = BTreeSet::new();
         for &member in members.iter() {
-            after.insert(self.graph.arrive(member, sends, tools.model, tools.mail)?);
+            after.insert(self.graph.arrive(member, sends, ask.model, ask.mail)?);
         }
-        Some(beliefs.close(after, &mut self.graph, tools))
+        Some(beliefs.close(after, &mut self.graph, ask))
     }
 
     /// What is left of a belief if nothing more is sent: the members without steps; `None` if there are none.
-    pub(super) fn quiescent(&mut self, state: u32, tools: &mut Tools<'_, '_>) -> Option<u32> {
+    pub(in crate::kernel) fn quiescent(&mut self, state: u32, ask: &mut AskContext<'_, '_>) -> Option<u32> {
         let Some(beliefs) = &mut self.beliefs else {
-            return self.graph.steps(state, tools).is_empty().then_some(state);
+            return self.graph.steps(state, ask).is_empty().then_some(state);
         };
         let members = Arc::clone(beliefs.sets.value(state));
-        let still = |member: &&ConfigurationId| beliefs.leads(**member, &mut self.graph, tools).is_empty();
+        let still = |member: &&ConfigurationId| beliefs.leads(**member, &mut self.graph, ask).is_empty();
         let still: Vec<ConfigurationId> = members.iter().filter(still).copied().collect();
         (!still.is_empty()).then(|| beliefs.sets.number(still.into()))
     }
 
     /// The local states in some of its configurations.
-    pub(super) fn local_values(&self, members: &[ConfigurationId]) -> HashSet<Value> {
+    pub(in crate::kernel) fn local_values(&self, members: &[ConfigurationId]) -> HashSet<Value> {
         members.iter().map(|member| self.graph.local_value(self.graph.local(*member)).clone()).collect()
     }
 
     /// The members without steps.
-    pub(super) fn still_members(&mut self, state: u32, tools: &mut Tools<'_, '_>) -> Vec<ConfigurationId> {
-        self.quiescent(state, tools).map_or_else(Vec::new, |still| self.members(still))
+    pub(in crate::kernel) fn still_members(
+        &mut self,
+        state: u32,
+        ask: &mut AskContext<'_, '_>,
+    ) -> Vec<ConfigurationId> {
+        self.quiescent(state, ask).map_or_else(Vec::new, |still| self.members(still))
     }
 }
 
@@ -136,10 +147,10 @@ impl Beliefs {
         &mut self,
         configuration: ConfigurationId,
         graph: &mut ProcessGraph,
-        tools: &mut Tools<'_, '_>,
+        ask: &mut AskContext<'_, '_>,
     ) -> Arc<Leads> {
         let known = self.steps.entry(configuration).or_insert_with(|| {
-            Arc::new(graph.steps(configuration, tools).into_iter().map(|step| step.leads).collect())
+            Arc::new(graph.steps(configuration, ask).into_iter().map(|step| step.leads).collect())
         });
         Arc::clone(known)
     }
@@ -149,25 +160,25 @@ impl Beliefs {
         &mut self,
         mut members: BTreeSet<ConfigurationId>,
         graph: &mut ProcessGraph,
-        tools: &mut Tools<'_, '_>,
+        ask: &mut AskContext<'_, '_>,
     ) -> u32 {
         let mut waiting: Vec<ConfigurationId> = members.iter().copied().collect();
-        while let Some(member) = waiting.pop().filter(|_| !self.blown) {
-            let leads = self.leads(member, graph, tools);
+        while let Some(member) = waiting.pop().filter(|_| !self.too_many) {
+            let leads = self.leads(member, graph, ask);
             let silent = leads.iter().flatten().filter(|(_, sends)| *sends == NOTHING);
             waiting.extend(silent.map(|(next, _)| *next).filter(|next| members.insert(*next)));
-            self.blown |= members.len() > MEMBERS_MAX || self.sets.len() > BELIEFS_MAX;
+            self.too_many |= members.len() > MEMBERS_MAX || self.sets.len() > BELIEFS_MAX;
         }
         self.sets.number(members.into_iter().collect())
     }
 
     /// One step for each thing that a member can send.
-    fn steps(&mut self, state: u32, graph: &mut ProcessGraph, tools: &mut Tools<'_, '_>) -> Leads {
+    fn steps(&mut self, state: u32, graph: &mut ProcessGraph, ask: &mut AskContext<'_, '_>) -> Leads {
         let members = Arc::clone(self.sets.value(state));
-        let mut after: BTreeMap<SendsId, BTreeSet<ConfigurationId>> = BTreeMap::new();
+        let mut after: BTreeMap<SendListId, BTreeSet<ConfigurationId>> = BTreeMap::new();
         let mut panics = false;
         for &member in members.iter() {
-            for lead in self.leads(member, graph, tools).iter() {
+            for lead in self.leads(member, graph, ask).iter() {
                 match lead {
                     Some((next, sends)) if *sends != NOTHING => {
                         after.entry(*sends).or_default().insert(*next);
@@ -179,7 +190,7 @@ impl Beliefs {
         }
         let mut leads: Leads = Vec::new();
         for (sends, next) in after {
-            leads.push(Some((self.close(next, graph, tools), sends)));
+            leads.push(Some((self.close(next, graph, ask), sends)));
         }
         leads.extend(panics.then_some(None));
         leads

@@ -13,24 +13,15 @@
 //! Invariant: when [`Closure::complete`], each local step of each run is an edge.
 //! Held by: testkit/tests/local.rs.
 
-mod one;
-mod supply;
-
 use std::collections::{BTreeSet, HashMap, HashSet};
 
-use one::Bounds;
-pub(super) use one::{Edge, ProcessClosure};
-use supply::{Supplies, Supply, sent_at_most};
-
-use super::StepSeen;
-use super::mail::MessageId;
-use super::options::{Mutant, Tuning};
-use super::process::LocalId;
-use crate::base::Numbering;
-use crate::base::ProcessId;
-use crate::base::in_parallel_mut;
+use super::parts::{Edge, FlatStep, Flattened, GaveUp, Level};
+use super::process::{Bounds, ProcessClosure};
+use super::supply::{Supplies, Supply, sent_at_most};
+use crate::base::{Numbering, ProcessId, in_parallel_mut};
+use crate::kernel::options::{Mutant, Tuning};
+use crate::kernel::process::{LocalId, MessageId, StepSeen};
 use crate::model::{Envelope, Model};
-use crate::world::Channel;
 
 /// How much there is.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
@@ -43,21 +34,10 @@ pub struct ClosureSize {
     pub steps: u64,
 }
 
-/// How closely what a process has consumed is followed.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
-pub(crate) enum Level {
-    /// Not at all.
-    Loose,
-    /// How often, at least, on every way to a local state.
-    Least,
-    /// Exactly.
-    Exact,
-}
-
 /// The closures of all processes.
 pub(crate) struct Closure<'m> {
     model: &'m Model,
-    pub(super) processes: Vec<ProcessClosure>,
+    pub(super) processes: Vec<ProcessClosure<'m>>,
     heard: HashSet<(ProcessId, Envelope)>,
     pub(super) tuning: Tuning,
     threads: usize,
@@ -65,32 +45,6 @@ pub(crate) struct Closure<'m> {
     events_max: Option<u32>,
     /// Why the closure is not there, if it is not.
     gave_up: Option<GaveUp>,
-}
-
-/// Why there is no closure.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum GaveUp {
-    /// It went on and on, however closely this process was followed.
-    Diverged(ProcessId),
-    /// What a process would do with messages that may never reach it cannot be told.
-    CannotTell(ProcessId),
-    /// There was no time for it.
-    Stopped,
-}
-
-impl GaveUp {
-    /// Why, in words.
-    pub(crate) fn told(self, model: &Model) -> String {
-        let name = |process| model.process(process).name();
-        match self {
-            GaveUp::Diverged(process) => format!("the local closure goes on and on at {}", name(process)),
-            GaveUp::CannotTell(process) => format!(
-                "what {} selects cannot be told for messages that it may never have together",
-                name(process)
-            ),
-            GaveUp::Stopped => "the local closure was not finished".to_string(),
-        }
-    }
 }
 
 impl<'m> Closure<'m> {
@@ -110,7 +64,7 @@ impl<'m> Closure<'m> {
         }
         loop {
             for (process, level) in self.processes.iter_mut().zip(&levels) {
-                process.begin(*level);
+                process.prepare(*level);
             }
             self.heard = self.in_flight().collect();
             self.gave_up = self.attempt(enough).err();
@@ -134,7 +88,7 @@ impl<'m> Closure<'m> {
             }
             let supplies = self.supplies();
             let (model, tuning, events_max) = (self.model, self.tuning, self.events_max);
-            let mut followed: Vec<(&mut ProcessClosure, Bounds<'_>)> = self
+            let mut followed: Vec<(&mut ProcessClosure<'_>, Bounds<'_>)> = self
                 .processes
                 .iter_mut()
                 .zip(supplies)
@@ -179,7 +133,7 @@ impl<'m> Closure<'m> {
     fn supplies(&mut self) -> Vec<Supplies> {
         let world = self.model.world();
         let loose = self.processes.iter().all(|process| process.level == Level::Loose);
-        if loose || world.channel == Channel::Duplicating {
+        if loose || world.channel.keeps_consumed() {
             return self.processes.iter().map(|_| Supplies { limited: None }).collect();
         }
         let doubled = u32::try_from(world.duplications).unwrap_or(u32::MAX);
@@ -223,7 +177,8 @@ impl<'m> Closure<'m> {
 
     /// Was nothing left out because of the bound on what processes do by themselves?
     pub(crate) fn complete(&self) -> bool {
-        let waits = |process: &ProcessClosure| self.events_max.is_some() && process.leaves_out(self.model);
+        let waits =
+            |process: &ProcessClosure<'_>| self.events_max.is_some() && process.leaves_out(self.model);
         self.gave_up.is_none() && !self.processes.iter().any(waits)
     }
 
@@ -234,11 +189,11 @@ impl<'m> Closure<'m> {
 
     /// How much there is. Local states are counted once, however closely they are told apart.
     pub(crate) fn size(&self) -> ClosureSize {
-        let locals = |process: &ProcessClosure| {
+        let locals = |process: &ProcessClosure<'_>| {
             let nodes = 0..u32::try_from(process.size()).unwrap_or(u32::MAX);
             nodes.map(|node| process.local(node)).collect::<BTreeSet<LocalId>>().len()
         };
-        let steps = |process: &ProcessClosure| {
+        let steps = |process: &ProcessClosure<'_>| {
             let step = |edge: &Edge| {
                 let to = edge.to.map(|to| process.local(to));
                 (process.local(edge.from), to, edge.consumed.clone(), edge.sent)
@@ -254,13 +209,13 @@ impl<'m> Closure<'m> {
 
     /// Runs of handlers so far.
     pub(crate) fn handler_calls(&self) -> u64 {
-        self.processes.iter().map(|process| process.graph.handler_calls).sum()
+        self.processes.iter().map(|process| process.handlers.calls()).sum()
     }
 
     /// The handler that was found to answer differently when asked twice.
     pub(crate) fn impure(&mut self) -> Option<&str> {
-        self.processes.iter_mut().for_each(|process| process.purity.conclude(self.model));
-        self.processes.iter().find_map(|process| process.purity.impure())
+        self.processes.iter_mut().for_each(|process| process.handlers.conclude());
+        self.processes.iter().find_map(|process| process.handlers.impure())
     }
 
     /// The steps of a process, apart from those that panic.
@@ -290,19 +245,4 @@ impl<'m> Closure<'m> {
         }
         Flattened { steps, at_first }
     }
-}
-
-/// The steps of all processes.
-pub(crate) struct Flattened {
-    pub(super) steps: Vec<Vec<FlatStep>>,
-    /// The messages that are on their way at the start, and those that can be consumed at any time.
-    pub(super) at_first: HashSet<u32>,
-}
-
-/// A step of a process.
-pub(crate) struct FlatStep {
-    pub(super) from: u32,
-    pub(super) to: Option<u32>,
-    pub(super) consumed: Vec<u32>,
-    pub(super) sent: Vec<u32>,
 }

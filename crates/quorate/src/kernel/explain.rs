@@ -8,17 +8,19 @@
 
 use std::collections::HashMap;
 
-use super::component::Component;
-use super::mail::{NOTHING, SendsId};
-use super::process::{ConfigurationId, ConfigurationStep};
-use super::{Kernel, State, Tools};
+use super::groups::PropertyViews;
+use super::prepare::Kernel;
+use super::process::{AskContext, ConfigurationId, ConfigurationStep, NOTHING, SendListId};
+use super::reductions::ProcessStates;
+use super::state::State;
 use crate::base::ProcessId;
-use crate::model::{Schedule, ScheduledStep};
+use crate::model::{Schedule, ScheduledStep, Sending, Taken};
+use crate::world::StepKind;
 
 /// What happens between two vectors.
 enum Move {
-    /// A process steps to a state of its component, and sends.
-    Step { process: usize, next: u32, sends: SendsId },
+    /// A process steps to another of its states, and sends.
+    Step { process: usize, next: u32, sends: SendListId },
     /// These processes never step again.
     Still(Vec<usize>),
 }
@@ -39,15 +41,28 @@ struct Layers(Vec<HashMap<ConfigurationId, Came>>);
 
 /// Something that a process receives, sends or decides.
 enum Turn {
-    Received(SendsId),
-    Sent { next: u32, sends: SendsId },
+    Received(SendListId),
+    Sent { next: u32, sends: SendListId },
     Stilled,
 }
 
+/// Where a process is in the end.
+struct End {
+    configuration: ConfigurationId,
+    /// It has a step that panics.
+    panics: bool,
+}
+
 impl Kernel<'_> {
+    /// The steps along a path of states, to the violation in the last one, or to its panicking step. `None` if a
+    /// reduced path does not tell.
+    pub(crate) fn schedule(&mut self, path: &[State], panics: bool) -> Option<Schedule> {
+        self.schedule_of_path(path, panics)
+    }
+
     /// A schedule that follows a path of reduced states, to a violation in the last one, or to a step that panics
     /// there. `None` if it cannot be told from the path alone.
-    pub(super) fn story(&mut self, path: &[State], panics: bool) -> Option<Schedule> {
+    fn schedule_of_path(&mut self, path: &[State], panics: bool) -> Option<Schedule> {
         let mut vector = self.vector(self.initial());
         let mut moves = Vec::new();
         for next in &path[1..] {
@@ -55,30 +70,31 @@ impl Kernel<'_> {
             moves.push(made);
             vector = reached;
         }
-        let processes = self.components.len();
+        let processes = self.states_of.len();
         let mut turns: Vec<Vec<Turn>> = (0..processes).map(|_| Vec::new()).collect();
         // For each move, who takes a turn in it, in order.
         let mut order: Vec<Vec<usize>> = Vec::new();
         for made in &moves {
             order.push(self.turns_of(made, &mut turns));
         }
-        let mut tellings = Vec::new();
+        let mut runs = Vec::new();
         let ends = self.ends(&vector, panics)?;
         for ((at, turns), end) in turns.iter().enumerate().zip(&ends) {
-            tellings.push(self.telling(at, turns, end.configuration)?);
+            runs.push(self.local_run(at, turns, end.configuration)?);
         }
         let mut schedule = Schedule::new();
-        let mut told = vec![0; processes];
+        let mut taken = vec![0; processes];
         let everyone: Vec<usize> = (0..processes).collect();
         for who in std::iter::once(&everyone).chain(&order) {
             for &at in who {
-                schedule.extend(tellings[at].get(told[at]).cloned().into_iter().flatten());
-                told[at] += 1;
+                schedule.extend(runs[at].get(taken[at]).cloned().into_iter().flatten());
+                taken[at] += 1;
             }
         }
         for (at, end) in ends.iter().enumerate().filter(|(_, end)| end.panics) {
-            let mut tools = Tools { model: self.model, mail: &mut self.mail, purity: &mut self.purity };
-            let steps = self.components[at].graph.steps(end.configuration, &mut tools);
+            let mut ask =
+                AskContext { model: self.model, mail: &mut self.mail, handlers: &mut self.handlers };
+            let steps = self.states_of[at].graph.steps(end.configuration, &mut ask);
             let step = steps.into_iter().find(|step| step.leads.is_none())?;
             schedule.push(self.scheduled(ProcessId::new(at), step));
         }
@@ -88,8 +104,9 @@ impl Kernel<'_> {
     /// A move from a vector to a state that a representative stands for.
     fn move_to(&mut self, vector: &[u32], to: State) -> Option<(Move, Vec<u32>)> {
         for process in 0..self.model.processes().len() {
-            let mut tools = Tools { model: self.model, mail: &mut self.mail, purity: &mut self.purity };
-            let leads = self.components[process].steps(vector[process], &mut tools);
+            let mut ask =
+                AskContext { model: self.model, mail: &mut self.mail, handlers: &mut self.handlers };
+            let leads = self.states_of[process].steps(vector[process], &mut ask);
             for (next, sends) in leads.into_iter().flatten() {
                 let Some(reached) = self.vector_after(vector, process, next, sends) else { continue };
                 if self.representative(&reached) == to {
@@ -129,15 +146,15 @@ impl Kernel<'_> {
     }
 
     /// The steps of a process, for each of its turns and before the first, that lead it to a configuration.
-    fn telling(
+    fn local_run(
         &mut self,
         at: usize,
         turns: &[Turn],
         end: ConfigurationId,
     ) -> Option<Vec<Vec<ScheduledStep>>> {
-        let mut tools = Tools { model: self.model, mail: &mut self.mail, purity: &mut self.purity };
-        let layers = Layers::of(&mut self.components[at], turns, &mut tools);
-        let mut telling: Vec<Vec<ScheduledStep>> = vec![Vec::new(); layers.0.len()];
+        let mut ask = AskContext { model: self.model, mail: &mut self.mail, handlers: &mut self.handlers };
+        let layers = Layers::of(&mut self.states_of[at], turns, &mut ask);
+        let mut run: Vec<Vec<ScheduledStep>> = vec![Vec::new(); layers.0.len()];
         let (mut layer, mut configuration) = (layers.0.len() - 1, end);
         loop {
             let came = *layers.0[layer].get(&configuration)?;
@@ -146,9 +163,10 @@ impl Kernel<'_> {
                 Came::Sending(from, step) | Came::Silently(from, step) => (from, Some(step)),
             };
             if let Some(step) = step {
-                let mut tools = Tools { model: self.model, mail: &mut self.mail, purity: &mut self.purity };
-                let step = self.components[at].graph.steps(from, &mut tools).swap_remove(step);
-                telling[layer].push(self.scheduled(ProcessId::new(at), step));
+                let mut ask =
+                    AskContext { model: self.model, mail: &mut self.mail, handlers: &mut self.handlers };
+                let step = self.states_of[at].graph.steps(from, &mut ask).swap_remove(step);
+                run[layer].push(self.scheduled(ProcessId::new(at), step));
             }
             configuration = from;
             if !matches!(came, Came::Silently(..)) {
@@ -156,39 +174,86 @@ impl Kernel<'_> {
                 layer = before;
             }
         }
-        for steps in &mut telling {
+        for steps in &mut run {
             steps.reverse();
         }
-        Some(telling)
+        Some(run)
+    }
+
+    /// For each process, a configuration that it can be in, such that together they violate a property; or, of one
+    /// of them, that has a step that panics.
+    fn ends(&mut self, vector: &[u32], panics: bool) -> Option<Vec<End>> {
+        let mut ask = AskContext { model: self.model, mail: &mut self.mail, handlers: &mut self.handlers };
+        let first = |at: usize| self.states_of[at].members(vector[at])[0];
+        let mut ends: Vec<End> =
+            (0..vector.len()).map(|at| End { configuration: first(at), panics: false }).collect();
+        if panics {
+            for at in 0..self.model.processes().len() {
+                for configuration in self.states_of[at].members(vector[at]) {
+                    let steps = self.states_of[at].graph.steps(configuration, &mut ask);
+                    if steps.iter().any(|step| step.leads.is_none()) {
+                        ends[at] = End { configuration, panics: true };
+                        return Some(ends);
+                    }
+                }
+            }
+            return None;
+        }
+        let chosen = PropertyViews::violating(self.model, vector, &mut self.states_of, &mut ask)?;
+        for (end, configuration) in ends.iter_mut().zip(chosen) {
+            end.configuration = configuration;
+        }
+        Some(ends)
+    }
+
+    /// A step of a process, told so that it can be taken again.
+    fn scheduled(&self, process: ProcessId, step: ConfigurationStep) -> ScheduledStep {
+        let mail = &self.mail;
+        let taken = step
+            .consumed
+            .iter()
+            .map(|offer| Taken { envelope: mail.envelope(offer.message).clone(), nth: offer.nth });
+        let sent = mail.messages_of(step.sent).iter().filter_map(|message| {
+            let (to, body) = (mail.receiver(*message), mail.envelope(*message).body.clone());
+            self.model.monitor(to).is_none().then_some(Sending { to, body })
+        });
+        ScheduledStep {
+            process,
+            kind: step.kind,
+            transition: step.transition,
+            consumed: taken.collect(),
+            sent: if step.kind == StepKind::Crash { sent.collect() } else { Vec::new() },
+            choices: step.choices,
+        }
     }
 }
 
 impl Layers {
-    fn of(component: &mut Component, turns: &[Turn], tools: &mut Tools<'_, '_>) -> Self {
+    fn of(states: &mut ProcessStates, turns: &[Turn], ask: &mut AskContext<'_, '_>) -> Self {
         let mut layers = Layers(vec![HashMap::from([(0, Came::From(0))])]);
-        layers.spread(component, tools);
+        layers.spread(states, ask);
         for turn in turns {
             let before: Vec<ConfigurationId> = layers.newest();
             let mut layer: HashMap<ConfigurationId, Came> = HashMap::new();
             for from in before {
                 match turn {
                     Turn::Received(sends) => {
-                        if let Some(next) = component.graph.arrive(from, *sends, tools.model, tools.mail) {
+                        if let Some(next) = states.graph.arrive(from, *sends, ask.model, ask.mail) {
                             layer.entry(next).or_insert(Came::From(from));
                         }
                     }
                     Turn::Sent { next: wanted, sends } => {
-                        let steps: Vec<ConfigurationStep> = component.graph.steps(from, tools);
+                        let steps: Vec<ConfigurationStep> = states.graph.steps(from, ask);
                         for (at, step) in steps.iter().enumerate() {
                             let Some((next, sent)) = step.leads else { continue };
                             // A process without beliefs goes exactly where the path goes.
-                            if sent == *sends && (component.believes() || next == *wanted) {
+                            if sent == *sends && (states.believes() || next == *wanted) {
                                 layer.entry(next).or_insert(Came::Sending(from, at));
                             }
                         }
                     }
                     Turn::Stilled => {
-                        if component.graph.steps(from, tools).is_empty() {
+                        if states.graph.steps(from, ask).is_empty() {
                             layer.insert(from, Came::From(from));
                         }
                     }
@@ -196,7 +261,7 @@ impl Layers {
             }
             layers.0.push(layer);
             if !matches!(turn, Turn::Stilled) {
-                layers.spread(component, tools);
+                layers.spread(states, ask);
             }
         }
         layers
@@ -211,14 +276,14 @@ impl Layers {
     }
 
     /// Adds what the newest layer reaches without sending.
-    fn spread(&mut self, component: &mut Component, tools: &mut Tools<'_, '_>) {
-        if !component.believes() {
+    fn spread(&mut self, states: &mut ProcessStates, ask: &mut AskContext<'_, '_>) {
+        if !states.believes() {
             return;
         }
         let mut waiting = self.newest();
         let Some(layer) = self.0.last_mut() else { return };
         while let Some(from) = waiting.pop() {
-            for (at, step) in component.graph.steps(from, tools).iter().enumerate() {
+            for (at, step) in states.graph.steps(from, ask).iter().enumerate() {
                 if let Some((next, NOTHING)) = step.leads
                     && !layer.contains_key(&next)
                 {

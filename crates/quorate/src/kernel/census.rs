@@ -1,0 +1,139 @@
+//! What there was in a search, counted and read off afterwards.
+
+use std::collections::{HashMap, HashSet};
+
+use super::groups::Group;
+use super::prepare::Kernel;
+use super::process::{AskContext, Edge, MessageId, StepSeen};
+use super::reductions::ProcessStates;
+use super::state::State;
+use crate::base::{Numbering, ProcessId, Value};
+use crate::model::Sending;
+use crate::world::StepKind;
+
+/// What the visited states of a search are made of: the local states of its processes, whatever waits for them.
+#[derive(Clone, Debug, Default)]
+pub struct Census {
+    /// The vectors of local states; of beliefs, every one that their members make.
+    pub system_states: HashSet<Vec<Value>>,
+    /// Those in which nothing can happen any more.
+    pub ends: HashSet<Vec<Value>>,
+}
+
+/// Numbers for what the states of a half have in common.
+#[derive(Default)]
+struct SystemStates {
+    numbers: HashMap<u32, u32>,
+    locals: Numbering<Vec<u32>>,
+}
+
+impl SystemStates {
+    fn number(&mut self, state: u32, locals: impl FnOnce() -> Vec<u32>) -> u32 {
+        *self.numbers.entry(state).or_insert_with(|| self.locals.number(locals()))
+    }
+}
+
+/// Every vector with one value from each of these sets.
+fn choices(sets: &[HashSet<Value>]) -> Vec<Vec<Value>> {
+    sets.iter().fold(vec![Vec::new()], |vectors, set| {
+        let longer = |vector: &Vec<Value>| -> Vec<Vec<Value>> {
+            set.iter().map(|value| [vector.as_slice(), std::slice::from_ref(value)].concat()).collect()
+        };
+        vectors.iter().flat_map(longer).collect()
+    })
+}
+
+impl Kernel<'_> {
+    /// How many steps of a kind the configurations of the processes have.
+    pub(crate) fn steps_of(&self, kind: StepKind) -> u64 {
+        self.states_of.iter().map(|states| states.graph.steps_of(kind)).sum()
+    }
+
+    /// How many vectors of local states there are among these global states: what is left of a state without
+    /// what waits for a process or has happened to it, and without monitors.
+    pub(crate) fn system_states(&self, states: impl Iterator<Item = State>) -> u64 {
+        let mut seen = HashSet::new();
+        let (mut lefts, mut rights) = (SystemStates::default(), SystemStates::default());
+        for state in states {
+            let left = lefts.number(state.left, || self.locals(self.tree.left(), state.left));
+            let right = rights.number(state.right, || self.locals(self.tree.right(), state.right));
+            seen.insert((left, right));
+        }
+        seen.len() as u64
+    }
+
+    /// How many states those stand for that were visited.
+    pub(crate) fn orbits(&mut self, states: impl Iterator<Item = State>) -> Option<u64> {
+        let initial = self.vector(self.initial());
+        let symmetry = self.symmetry.as_mut()?;
+        let mut ask = AskContext { model: self.model, mail: &mut self.mail, handlers: &mut self.handlers };
+        symmetry.learn(&initial, &mut self.states_of, &mut ask);
+        let symmetry = self.symmetry.as_ref()?;
+        states.map(|state| symmetry.orbit_size(self.vector(state))).sum()
+    }
+
+    /// What these global states are made of.
+    pub(crate) fn seen_in(&mut self, states: impl Iterator<Item = State>) -> Census {
+        let mut seen = Census::default();
+        let processes = self.model.processes().len();
+        for state in states {
+            let vector = self.vector(state);
+            let mut ask =
+                AskContext { model: self.model, mail: &mut self.mail, handlers: &mut self.handlers };
+            let (mut all, mut still) = (Vec::new(), Vec::new());
+            for (states, state) in self.states_of[..processes].iter_mut().zip(vector) {
+                all.push(states.local_values(&states.members(state)));
+                let members = states.still_members(state, &mut ask);
+                still.push(states.local_values(&members));
+            }
+            seen.system_states.extend(choices(&all));
+            seen.ends.extend(choices(&still));
+        }
+        seen
+    }
+
+    /// The local states of the processes of a half.
+    fn locals(&self, group: &Group, state: u32) -> Vec<u32> {
+        let mut configurations = vec![None; self.states_of.len()];
+        group.configurations(state, &mut configurations);
+        let processes = self.states_of.iter().zip(configurations).take(self.model.processes().len());
+        processes.filter_map(|(process, at)| at.map(|at| process.graph.local(at))).collect()
+    }
+
+    /// Distinct local steps and runs of handlers so far.
+    pub(crate) fn local_counts(&self) -> (u64, u64) {
+        let steps = self.states_of.iter().map(|states| states.graph.local_steps).sum();
+        (steps, self.handlers.calls())
+    }
+
+    /// How many states of the two halves are known.
+    pub(crate) fn sizes(&self) -> (usize, usize) {
+        (self.tree.left().size(&self.states_of), self.tree.right().size(&self.states_of))
+    }
+
+    /// Bytes in the tables.
+    pub(crate) fn bytes(&self) -> u64 {
+        let processes: u64 = self.states_of.iter().map(ProcessStates::bytes).sum();
+        processes + self.mail.bytes() + self.tree.bytes() + self.views.bytes()
+    }
+
+    /// The steps of a process that were seen, apart from those that panic.
+    pub(crate) fn steps_seen(&self, process: ProcessId) -> impl Iterator<Item = StepSeen> {
+        let graph = &self.states_of[process.index()].graph;
+        graph.seen.names.iter().map(move |(place, kind, transition)| {
+            let Edge { from, to, consumed, sent } = &graph.seen.edges[*place];
+            let sending = |message: &MessageId| Sending {
+                to: self.mail.receiver(*message),
+                body: self.mail.envelope(*message).body.clone(),
+            };
+            StepSeen {
+                from: graph.local_value(*from).clone(),
+                to: graph.local_value(*to).clone(),
+                kind: *kind,
+                transition: *transition,
+                consumed: consumed.iter().map(|message| self.mail.envelope(*message).clone()).collect(),
+                sent: self.mail.messages_of(*sent).iter().map(sending).collect(),
+            }
+        })
+    }
+}

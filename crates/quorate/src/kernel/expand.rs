@@ -1,0 +1,112 @@
+//! The successors of a global state, from what is known: nothing is learnt here, so threads may share it.
+//!
+//! PERF: this is the loop in which a search spends its time; `cargo xtask bench`.
+
+use super::groups::{BLOCKED, Judgement};
+use super::prepare::Kernel;
+use super::process::NOTHING;
+use super::reductions::Choice;
+use super::state::{Found, NO_SLEEP, Side, State, Unknown};
+use crate::base::ProcessSet;
+
+impl Kernel<'_> {
+    /// Calls `successor` for each step of a state that is to be taken, and returns how many steps there are,
+    /// asleep or not; of a reduced search, how many are taken. If something is unknown it says what; `successor` may
+    /// have been called for some steps then.
+    #[inline]
+    pub(crate) fn expand(&self, found: Found, successor: impl FnMut(Found)) -> Result<usize, Unknown> {
+        if self.stubborn.is_some() || self.symmetry.is_some() {
+            return self.expand_reduced(found.state, successor);
+        }
+        self.expand_awake(found.state, self.sleep_sets.asleep(found.sleep), successor)
+    }
+
+    /// Takes the steps of those who step in a state, and the possibility that they never do, to the states that stand
+    /// for what they lead to.
+    fn expand_reduced(&self, state: State, mut successor: impl FnMut(Found)) -> Result<usize, Unknown> {
+        let reached = self.reached(state)?;
+        let taken = reached.len();
+        for state in reached {
+            let state = match &self.symmetry {
+                None => state,
+                Some(symmetry) => {
+                    let least = symmetry.least(&self.vector(state));
+                    let known = least.and_then(|least| self.tree.find(&least));
+                    let (left, right) = known.ok_or(Unknown::Representatives(state))?;
+                    State { left, right }
+                }
+            };
+            successor(Found { state, sleep: NO_SLEEP });
+        }
+        Ok(taken)
+    }
+
+    /// The states that are reached from one, before others stand for them.
+    fn reached(&self, state: State) -> Result<Vec<State>, Unknown> {
+        let Choice { members, still } = match &self.stubborn {
+            Some(stubborn) => stubborn.chosen(state).ok_or(Unknown::Choice(state))?,
+            None => Choice { members: ProcessSet::ALL, still: None },
+        };
+        let mut reached = Vec::new();
+        self.expand_awake(state, members.complement(), |found| reached.push(found.state))?;
+        reached.extend(still);
+        Ok(reached)
+    }
+
+    #[inline]
+    pub(super) fn expand_awake(
+        &self,
+        state: State,
+        asleep: ProcessSet,
+        mut successor: impl FnMut(Found),
+    ) -> Result<usize, Unknown> {
+        let (left, right) = (self.tree.left(), self.tree.right());
+        let own = left.steps(state.left).ok_or(Unknown::Steps(Side::Left, state.left))?;
+        let theirs = right.steps(state.right).ok_or(Unknown::Steps(Side::Right, state.right))?;
+        let mut blocked = 0;
+        if !left.members().is_subset(asleep) {
+            for step in own.iter().filter(|step| !asleep.contains(step.process)) {
+                let other = if step.sends == NOTHING {
+                    state.right
+                } else {
+                    right.arrival(state.right, step.sends).ok_or(Unknown::Arrival(
+                        Side::Right,
+                        state.right,
+                        step.sends,
+                    ))?
+                };
+                if other == BLOCKED {
+                    blocked += 1;
+                    continue;
+                }
+                successor(Found { state: State { left: step.next, right: other }, sleep: step.sleep });
+            }
+        }
+        for step in theirs.iter().filter(|step| !asleep.contains(step.process)) {
+            let other = if step.sends == NOTHING {
+                state.left
+            } else {
+                left.arrival(state.left, step.sends).ok_or(Unknown::Arrival(
+                    Side::Left,
+                    state.left,
+                    step.sends,
+                ))?
+            };
+            if other == BLOCKED {
+                blocked += 1;
+                continue;
+            }
+            successor(Found { state: State { left: other, right: step.next }, sleep: step.sleep });
+        }
+        Ok(own.len() + theirs.len() - blocked)
+    }
+
+    /// What the properties say of a state whose steps are known.
+    #[inline]
+    pub(crate) fn judge(&self, state: State) -> Result<Judgement, Unknown> {
+        let (left, right) = (self.tree.left(), self.tree.right());
+        let judgement = self.views.judge(left.view(state.left), right.view(state.right));
+        let panics = left.panics(state.left) || right.panics(state.right);
+        judgement.map(|judgement| judgement.or_panics(panics)).ok_or(Unknown::Judgement(state))
+    }
+}

@@ -1,0 +1,203 @@
+//! What is known of a model, and how a search with its reductions is prepared.
+//!
+//! Reductions rely on what was seen of the processes. A search that sees more than its reductions were built on proves
+//! nothing: it is prepared and done again, until it sees nothing new.
+//! Held by: testkit/tests/reductions.rs, testkit/tests/saturation.rs.
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+use super::groups::{GroupOrder, PropertyViews, Tree};
+use super::options::{Mutant, Options, Sleep};
+use super::process::{AskContext, Live, Messages, Start};
+use super::reductions::{Needs, ProcessStates, SleepSets, Stubborn, Symmetry, all_stable, live, saturate};
+use super::state::State;
+use crate::base::ProcessId;
+use crate::model::{Handlers, Model};
+use crate::reduce::{Reduction, Reductions};
+
+/// What is known of a model: everything a search needs, once it has been asked for.
+pub(crate) struct Kernel<'m> {
+    pub(super) model: &'m Model,
+    pub(super) mail: Messages,
+    pub(super) states_of: Vec<ProcessStates>,
+    pub(super) handlers: Handlers<'m>,
+    pub(super) tree: Tree,
+    pub(super) views: PropertyViews,
+    pub(super) sleep_sets: SleepSets,
+    pub(super) reductions: Reductions,
+    /// Processes for which beliefs were too many.
+    pub(super) disbelieved: BTreeSet<usize>,
+    pub(super) stubborn: Option<Stubborn>,
+    pub(super) symmetry: Option<Symmetry>,
+    pub(super) mutant: Option<Mutant>,
+    /// How much had been seen of the processes when what the reductions rest on was worked out.
+    pub(super) seen_at_start: usize,
+}
+
+impl<'m> Kernel<'m> {
+    /// Nothing is known yet. Processes may sleep only in a breadth-first search, and only where steps commute.
+    pub(crate) fn new(model: &'m Model, options: &Options, sleep: Sleep) -> Self {
+        let mut mail = Messages::new(model.world().channel);
+        let states_of: Vec<ProcessStates> = (0..model.processes().len() + model.monitors().len())
+            .map(ProcessId::new)
+            .map(|id| ProcessStates::new(id, Start::of(id, model, &mut mail), model.world().channel))
+            .collect();
+        let mut reductions = options.reductions.clone();
+        if options.copies_max.is_some() {
+            // As with sets, it makes a difference whether a message comes before or after an equal one is consumed.
+            reductions.which.retain(|reduction| *reduction != Reduction::Stubborn);
+        }
+        let keeps_steps = reductions.which.iter().all(|reduction| *reduction == Reduction::Inert);
+        let commutes = model.commutes() && options.copies_max.is_none();
+        let sleep = if commutes && keeps_steps { sleep } else { Sleep::Nobody };
+        let tree = Tree::new(&GroupOrder::in_order(states_of.len()));
+        let mut kernel = Kernel {
+            model,
+            mail,
+            states_of,
+            handlers: Handlers::new(model),
+            views: PropertyViews::new(model, false),
+            sleep_sets: SleepSets::new(sleep),
+            tree,
+            reductions,
+            disbelieved: BTreeSet::new(),
+            stubborn: None,
+            symmetry: None,
+            mutant: options.tuning.mutant,
+            seen_at_start: 0,
+        };
+        for (at, states) in kernel.states_of.iter_mut().enumerate() {
+            states.graph.allowed_locals =
+                options.allowed_locals.as_ref().and_then(|allowed| allowed.get(at).cloned());
+            states.graph.copies_max = options.copies_max.map(|most| most as usize + 1);
+        }
+        if kernel.relies_on_seen() && kernel.mutant != Some(Mutant::NoSaturation) {
+            kernel.sample_local_steps();
+        }
+        kernel.prepare();
+        kernel
+    }
+
+    /// Do reductions rest on what was seen of the processes?
+    pub(super) fn relies_on_seen(&self) -> bool {
+        self.reductions.has(Reduction::Inert) || self.reductions.has(Reduction::Stubborn)
+    }
+
+    /// Has the search seen something that its reductions do not know of? Then it proves nothing yet.
+    pub(crate) fn must_repeat(&self) -> bool {
+        self.too_many_beliefs() || self.relies_on_seen() && self.seen_at_start != self.seen_count()
+    }
+
+    /// Were there too many beliefs for some process?
+    pub(crate) fn too_many_beliefs(&self) -> bool {
+        self.states_of.iter().any(ProcessStates::too_many_beliefs)
+    }
+
+    /// How much was seen of the processes.
+    pub(super) fn seen_count(&self) -> usize {
+        self.states_of.iter().map(|states| states.graph.seen.count()).sum()
+    }
+
+    /// Begins a search, with reductions that rest on all that was seen of the processes so far. What handlers have
+    /// answered stays known; numbers of states mean nothing any more.
+    pub(crate) fn prepare(&mut self) {
+        let too_many = self.states_of.iter().enumerate().filter(|(_, states)| states.too_many_beliefs());
+        self.disbelieved.extend(too_many.map(|(at, _)| at));
+        let symmetric = self.reductions.has(Reduction::Symmetry);
+        if symmetric && self.mutant != Some(Mutant::NoSaturation) {
+            let mut ask =
+                AskContext { model: self.model, mail: &mut self.mail, handlers: &mut self.handlers };
+            saturate(&mut self.states_of, &mut ask);
+        }
+        self.states_of.iter_mut().for_each(|states| states.graph.certifies_symmetry = symmetric);
+        self.seen_at_start = self.seen_count();
+        let idle = self.reductions.leave_out_idle_steps(self.model);
+        self.states_of.iter_mut().for_each(|states| states.graph.leaves_out_idle_steps = idle);
+        let live: Vec<Option<Arc<Live>>> = (0..self.states_of.len()).map(|at| self.live(at)).collect();
+        let believing = self.reductions.has(Reduction::Beliefs);
+        let mut ask = AskContext { model: self.model, mail: &mut self.mail, handlers: &mut self.handlers };
+        for (at, (states, live)) in self.states_of.iter_mut().zip(live).enumerate() {
+            states.prepare(live, believing && !self.disbelieved.contains(&at), &mut ask);
+        }
+        self.stubborn =
+            self.needs().map(|needs| Stubborn::new(needs, &self.states_of, &self.mail, self.model));
+        self.symmetry = symmetric.then(|| Symmetry::new(self.model));
+        self.number_anew(&GroupOrder::in_order(self.states_of.len()));
+    }
+
+    pub(super) fn number_anew(&mut self, order: &GroupOrder) {
+        self.tree = Tree::new(order);
+        self.views = PropertyViews::new(self.model, self.reductions.has(Reduction::Beliefs));
+        if let Some(stubborn) = &mut self.stubborn {
+            stubborn.forget_states();
+        }
+    }
+
+    /// The messages that can still make a difference to a process, if others are left out.
+    fn live(&mut self, at: usize) -> Option<Arc<Live>> {
+        if !self.reductions.has(Reduction::Inert) || self.model.monitor(ProcessId::new(at)).is_some() {
+            return None;
+        }
+        let mut ask = AskContext { model: self.model, mail: &mut self.mail, handlers: &mut self.handlers };
+        Some(Arc::new(live(&mut self.states_of[at].graph, &mut ask)))
+    }
+
+    /// How stubborn sets are made, if they are.
+    pub(super) fn needs(&self) -> Option<Needs> {
+        if !self.reductions.has(Reduction::Stubborn) {
+            return None;
+        }
+        let visible = all_stable(self.model, &self.states_of) || self.mutant == Some(Mutant::NoVisibility);
+        // Arrivals enlarge beliefs instead of commuting with steps: only what stays broken is sure to be found.
+        let possible = visible || !self.reductions.has(Reduction::Beliefs);
+        let Reductions { refinement, seeds, .. } = self.reductions;
+        possible.then_some(Needs { refinement, seeds, visible, mutant: self.mutant })
+    }
+
+    /// The reductions that are in use: stubborn sets may turn out not to go with beliefs, for properties that may hold
+    /// again after they were broken.
+    pub(crate) fn in_use(&self) -> Vec<Reduction> {
+        let used = |reduction: &Reduction| *reduction != Reduction::Stubborn || self.stubborn.is_some();
+        self.reductions.which.iter().copied().filter(used).collect()
+    }
+
+    /// Splits the system anew, as the states on random walks suggest. What is known of the processes stays
+    /// known; the numbers of global states and of their views mean nothing any more, since the same tree of
+    /// views stands for other processes. No walk is longer than `steps_max`; when `enough` says so, with the
+    /// bytes in the tables, the walks end.
+    pub(crate) fn split_anew(&mut self, steps_max: u32, enough: &mut dyn FnMut(u64) -> bool) {
+        let mut sample = self.sample_states(steps_max, enough);
+        sample.sort_unstable();
+        sample.dedup();
+        let sample: Vec<Vec<u32>> = sample.iter().map(|state| self.vector(*state)).collect();
+        self.number_anew(&GroupOrder::for_sample(self.states_of.len(), &sample));
+    }
+
+    /// The state in which everything starts.
+    pub(crate) fn initial(&self) -> State {
+        let (left, right) = self.tree.initial();
+        State { left, right }
+    }
+
+    /// A handler or a property that is not the same for processes that are said to be interchangeable.
+    pub(crate) fn asymmetric(&self) -> Option<&str> {
+        let handler = self.states_of.iter().find_map(|states| states.graph.asymmetric.as_deref());
+        handler.or(self.views.asymmetric())
+    }
+
+    /// Was a message lost because as many equal ones were waiting as may?
+    pub(crate) fn lost_copies(&self) -> bool {
+        self.states_of.iter().any(|states| states.graph.lost_copies)
+    }
+
+    /// The handler that was found to answer differently when asked twice.
+    pub(crate) fn impure(&self) -> Option<&str> {
+        self.handlers.impure()
+    }
+
+    /// The search has ended: asks some handlers a last time.
+    pub(crate) fn conclude(&mut self) {
+        self.handlers.conclude();
+    }
+}

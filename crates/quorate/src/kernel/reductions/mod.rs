@@ -1,0 +1,16 @@
+//! Ways to search less. What each relies on stands in its file; which go together is in `reduce/`.
+
+mod beliefs;
+mod cycles;
+mod inert;
+mod sleep;
+mod stable;
+mod stubborn;
+mod symmetry;
+
+pub(in crate::kernel) use beliefs::ProcessStates;
+pub(in crate::kernel) use inert::live;
+pub(in crate::kernel) use sleep::SleepSets;
+pub(in crate::kernel) use stable::all_stable;
+pub(in crate::kernel) use stubborn::{Choice, Needs, Stubborn};
+pub(in crate::kernel) use symmetry::{Symmetry, saturate};
