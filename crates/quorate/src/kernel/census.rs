@@ -1,4 +1,4 @@
-//! What there was in a search, counted and read off afterwards.
+//! Counts of what a search has seen, and its local steps with their values.
 
 use std::collections::{HashMap, HashSet};
 
@@ -21,7 +21,7 @@ pub struct Seen {
     pub ends: HashSet<Vec<Value>>,
 }
 
-/// Numbers for what the states of a half have in common.
+/// Numbers for the local states in the states of a group.
 #[derive(Default)]
 struct SystemStates {
     numbers: HashMap<u32, u32>,
@@ -63,7 +63,7 @@ impl Kernel<'_> {
         seen.len() as u64
     }
 
-    /// How many states those stand for that were visited.
+    /// How many states the visited ones stand for, with those in which processes are exchanged.
     pub(crate) fn orbits(&mut self, states: impl Iterator<Item = State>) -> Option<u64> {
         let initial = self.vector(self.initial());
         let symmetry = self.symmetry.as_mut()?;
@@ -93,7 +93,7 @@ impl Kernel<'_> {
         seen
     }
 
-    /// The local states of the processes of a half.
+    /// The local states of the processes of a group.
     fn locals(&self, group: &Group, state: u32) -> Vec<u32> {
         let mut configurations = vec![None; self.states_of.len()];
         group.configurations(state, &mut configurations);
@@ -107,7 +107,7 @@ impl Kernel<'_> {
         (steps, self.handlers.calls())
     }
 
-    /// How many states of the two halves are known.
+    /// How many states of the left and of the right group are known.
     pub(crate) fn sizes(&self) -> (usize, usize) {
         (self.tree.left().size(&self.states_of), self.tree.right().size(&self.states_of))
     }

@@ -1,8 +1,9 @@
-//! How a path of reduced states really happens: steps of processes, one after the other.
+//! From a path of reduced states to a schedule: steps of processes, one after the other.
 //!
 //! A path of vectors of beliefs says what was sent, in which order. For each process there is a run that receives
 //! and sends just that, whatever the others do, so the runs can be found one by one and put together. A path of
 //! representatives of symmetric states is followed by a path of states that they stand for.
+//! It stands beside `expand` and not with the reductions, since it asks the kernel for steps and representatives.
 //!
 //! Held by: every violation that a reduced search finds is confirmed by replay.
 
@@ -36,7 +37,7 @@ enum Came {
     Silently(ConfigurationId, usize),
 }
 
-/// What can have happened to a process: a layer for each thing that it received or sent.
+/// Where a process can be after each thing that it received or sent: a layer for each.
 struct Layers(Vec<HashMap<ConfigurationId, Came>>);
 
 /// Something that a process receives, sends or decides.
@@ -54,14 +55,14 @@ struct End {
 }
 
 impl Kernel<'_> {
-    /// The steps along a path of states, to the violation in the last one, or to its panicking step. `None` if a
-    /// reduced path does not tell.
+    /// The steps along a path of states, to the violation in the last one, or to its panicking step. `None` if they do
+    /// not follow from a reduced path.
     pub(crate) fn schedule(&mut self, path: &[State], panics: bool) -> Option<Schedule> {
         self.schedule_of_path(path, panics)
     }
 
     /// A schedule that follows a path of reduced states, to a violation in the last one, or to a step that panics
-    /// there. `None` if it cannot be told from the path alone.
+    /// there. `None` if it does not follow from the path alone.
     fn schedule_of_path(&mut self, path: &[State], panics: bool) -> Option<Schedule> {
         let mut vector = self.vector(self.initial());
         let mut moves = Vec::new();
@@ -121,7 +122,7 @@ impl Kernel<'_> {
         (self.representative(&reached) == to).then_some((Move::Still(still), reached))
     }
 
-    /// Notes the turns that a move is, and says whose they are.
+    /// Adds the turns that make up a move, and returns whose they are.
     fn turns_of(&mut self, made: &Move, turns: &mut [Vec<Turn>]) -> Vec<usize> {
         match made {
             Move::Step { process, next, sends } => {
@@ -145,7 +146,7 @@ impl Kernel<'_> {
         }
     }
 
-    /// The steps of a process, for each of its turns and before the first, that lead it to a configuration.
+    /// The steps that lead a process to a configuration: those before its first turn, then those of each turn.
     fn local_run(
         &mut self,
         at: usize,
@@ -206,7 +207,7 @@ impl Kernel<'_> {
         Some(ends)
     }
 
-    /// A step of a process, told so that it can be taken again.
+    /// A step of a process with all that replay needs to take it.
     fn scheduled(&self, process: ProcessId, step: ConfigurationStep) -> ScheduledStep {
         let mail = &self.mail;
         let taken = step

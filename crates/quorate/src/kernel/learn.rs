@@ -9,7 +9,7 @@ use super::state::{State, Unknown};
 use crate::base::{ProcessId, ProcessSet};
 
 impl Kernel<'_> {
-    /// Works out what was unknown. The only place from which handlers run.
+    /// Works out what was unknown.
     pub(crate) fn learn(&mut self, unknown: Unknown) {
         let mut context = LearnContext {
             ask: AskContext { model: self.model, mail: &mut self.mail, handlers: &mut self.handlers },
@@ -71,7 +71,7 @@ impl Kernel<'_> {
         self.tree.configurations(state.left, state.right)
     }
 
-    /// The global state that is a vector.
+    /// The number of the global state with these states of the processes.
     pub(super) fn number(&mut self, vector: &[u32]) -> State {
         let (left, right) = self.tree.number_of(vector);
         State { left, right }

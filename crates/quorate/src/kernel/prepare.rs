@@ -31,7 +31,7 @@ pub(crate) struct Kernel<'m> {
     pub(super) stubborn: Option<Stubborn>,
     pub(super) symmetry: Option<Symmetry>,
     pub(super) mutant: Option<Mutant>,
-    /// How much had been seen of the processes when what the reductions rest on was worked out.
+    /// How much had been seen of the processes when the reductions were built.
     pub(super) seen_at_start: usize,
 }
 
@@ -79,7 +79,7 @@ impl<'m> Kernel<'m> {
         kernel
     }
 
-    /// Do reductions rest on what was seen of the processes?
+    /// Do reductions rely on what was seen of the processes?
     pub(super) fn relies_on_seen(&self) -> bool {
         self.reductions.has(Reduction::Inert) || self.reductions.has(Reduction::Stubborn)
     }
@@ -99,8 +99,8 @@ impl<'m> Kernel<'m> {
         self.states_of.iter().map(|states| states.graph.seen.count()).sum()
     }
 
-    /// Begins a search, with reductions that rest on all that was seen of the processes so far. What handlers have
-    /// answered stays known; numbers of states mean nothing any more.
+    /// Prepares a search, with reductions built on all that was seen of the processes so far. Answers of handlers stay
+    /// known; numbers of states get another meaning.
     pub(crate) fn prepare(&mut self) {
         let too_many = self.states_of.iter().enumerate().filter(|(_, states)| states.too_many_beliefs());
         self.disbelieved.extend(too_many.map(|(at, _)| at));
@@ -162,10 +162,9 @@ impl<'m> Kernel<'m> {
         self.reductions.which.iter().copied().filter(used).collect()
     }
 
-    /// Splits the system anew, as the states on random walks suggest. What is known of the processes stays
-    /// known; the numbers of global states and of their views mean nothing any more, since the same tree of
-    /// views stands for other processes. No walk is longer than `steps_max`; when `enough` says so, with the
-    /// bytes in the tables, the walks end.
+    /// Divides the processes into two groups as the states on random walks suggest. What is known of the processes
+    /// stays known; numbers of global states and of their views get another meaning. No walk is longer than
+    /// `steps_max`; `enough` is asked with the bytes in the tables, and ends the walks.
     pub(crate) fn split_anew(&mut self, steps_max: u32, enough: &mut dyn FnMut(u64) -> bool) {
         let mut sample = self.sample_states(steps_max, enough);
         sample.sort_unstable();
@@ -186,17 +185,17 @@ impl<'m> Kernel<'m> {
         handler.or(self.views.asymmetric())
     }
 
-    /// Was a message lost because as many equal ones were waiting as may?
+    /// Was a message lost because too many equal ones were waiting?
     pub(crate) fn lost_copies(&self) -> bool {
         self.states_of.iter().any(|states| states.graph.lost_copies)
     }
 
-    /// The handler that was found to answer differently when asked twice.
+    /// What answered differently when it was asked twice, and how.
     pub(crate) fn impure(&self) -> Option<&str> {
         self.handlers.impure()
     }
 
-    /// The search has ended: asks some handlers a last time.
+    /// The search has ended: asks some of the user's code a last time.
     pub(crate) fn conclude(&mut self) {
         self.handlers.conclude();
     }

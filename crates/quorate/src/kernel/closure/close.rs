@@ -3,8 +3,9 @@
 //!
 //! From: Guerraoui and Yabandeh, Model Checking a Networked System Without the Network (NSDI 2011), section 4;
 //! ALGORITHMS 5.1. There a message that was sent once can be received in any local state (level [`Level::Loose`]),
-//! which on a finite system may go on for ever: a counter that counts one message again and again. So precision is raised, process by process, where that happens:
-//! a message is not consumed more often than its sender can send it, on all ways to a local state
+//! which on a finite system may go on for ever: a counter that counts one message again and again. Where that happens
+//! precision is raised, process by process: a message is not consumed more often than its sender can send it, on all
+//! ways to a local state
 //! ([`Level::Least`]) or on the one way that leads there ([`Level::Exact`], where what was consumed is a part of the
 //! node). All three contain every step of every run: how often a message can be sent is taken from the sender's graph
 //! itself, which only grows.
@@ -43,7 +44,7 @@ pub(crate) struct Closure<'m> {
     threads: usize,
     /// At most so many steps of a process by itself.
     events_max: Option<u32>,
-    /// Why the closure is not there, if it is not.
+    /// Why there is no closure, if there is none.
     gave_up: Option<GaveUp>,
 }
 
@@ -170,7 +171,7 @@ impl<'m> Closure<'m> {
         self.processes.iter().map(ProcessClosure::bytes).sum()
     }
 
-    /// Why it is not there, if it is not.
+    /// Why there is no closure, if there is none.
     pub(crate) fn gave_up(&self) -> Option<GaveUp> {
         self.gave_up
     }
@@ -187,7 +188,7 @@ impl<'m> Closure<'m> {
         self.processes.iter().map(|process| process.level)
     }
 
-    /// How much there is. Local states are counted once, however closely they are told apart.
+    /// How much there is. A local state counts once, in however many nodes it is.
     pub(crate) fn size(&self) -> ClosureSize {
         let locals = |process: &ProcessClosure<'_>| {
             let nodes = 0..u32::try_from(process.size()).unwrap_or(u32::MAX);
@@ -212,7 +213,7 @@ impl<'m> Closure<'m> {
         self.processes.iter().map(|process| process.handlers.calls()).sum()
     }
 
-    /// The handler that was found to answer differently when asked twice.
+    /// What answered differently when it was asked twice, and how.
     pub(crate) fn impure(&mut self) -> Option<&str> {
         self.processes.iter_mut().for_each(|process| process.handlers.conclude());
         self.processes.iter().find_map(|process| process.handlers.impure())

@@ -22,7 +22,7 @@ pub(crate) enum Level {
 pub(crate) enum GaveUp {
     /// It went on and on, however closely this process was followed.
     Diverged(ProcessId),
-    /// What a process would do with messages that may never reach it cannot be told.
+    /// A selection of this process panics on messages together that may never reach it together.
     PanicsTogether(ProcessId),
     /// There was no time for it.
     Stopped,

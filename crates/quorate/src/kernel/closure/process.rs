@@ -16,7 +16,7 @@ use crate::kernel::process::{
 use crate::model::{Envelope, Handlers, Model, Sending, Trigger};
 use crate::world::StepKind;
 
-/// A local state as far as the closure tells them apart.
+/// A local state, and at higher levels what was consumed on the way to it.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 struct Node {
     local: LocalId,

@@ -45,13 +45,13 @@ struct Known {
 
 const UNKNOWN: u32 = u32::MAX;
 
-/// In the place of the state after messages have arrived: there is no room for them, their step has to wait.
+/// Stands for the state after messages have arrived if there is no room for them: their step has to wait.
 pub(in crate::kernel) const BLOCKED: u32 = u32::MAX;
 
 const NOTHING_KNOWN: Known = Known { steps: (UNKNOWN, UNKNOWN), arrivals: (0, 0), view: 0 };
 
 enum Kind {
-    /// Nobody: the other half of a system of one.
+    /// Nobody: the other group of a system of one.
     Nobody,
     /// One process; its states are configurations or beliefs.
     Process(ProcessId),
@@ -292,7 +292,7 @@ fn number(length: usize) -> u32 {
     u32::try_from(length).expect("fewer than 2^32 memoized steps and arrivals")
 }
 
-/// The whole system: its two halves.
+/// The whole system: a left and a right group.
 pub(in crate::kernel) struct Tree {
     left: Group,
     right: Group,
@@ -313,7 +313,7 @@ impl Tree {
         &self.right
     }
 
-    /// The initial states of the halves: in every node, the first state there is.
+    /// The initial states of the two groups: in every node, the first state there is.
     #[expect(clippy::unused_self, reason = "the tree decides what its initial state is")]
     pub(in crate::kernel) fn initial(&self) -> (u32, u32) {
         (0, 0)

@@ -56,7 +56,7 @@ pub(in crate::kernel) struct PropertyViews {
     judgements: PairMap,
     /// For each process, the views of its states.
     of_states: Vec<HashMap<u32, ViewId>>,
-    /// Is some state a belief? Then what a state looks like is a [`ObservedState`].
+    /// Is some state a belief? Then what a state looks like is an [`ObservedState`].
     believing: bool,
     /// A property that is not the same for exchanged processes.
     asymmetric: Option<String>,

@@ -111,7 +111,7 @@ impl Messages {
     }
 
     /// What may be left of the messages of a step in which their sender crashes. Monitors hear of the step all the
-    /// same: they are not told by messages.
+    /// same: they do not depend on messages.
     pub(in crate::kernel) fn kept_in_a_crash(
         &mut self,
         sends: SendListId,

@@ -20,15 +20,14 @@ pub(in crate::kernel) struct Possibility {
     pub(in crate::kernel) outcomes: Arc<[LocalStep]>,
 }
 
-/// What a local state can do cannot be told: a selection panics on several messages together, and on none of them
-/// alone.
+/// A selection panics on several messages together, and on none of them alone: what the local state can do with
+/// fewer is not known.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(in crate::kernel) struct PanicsTogether;
 
 impl ProcessGraph {
-    /// What a configuration, with these messages besides its own, can consume that it cannot without them: the
-    /// messages that are missing, each way once. Panics, in handlers that such messages may never reach, count as
-    /// steps.
+    /// What a configuration could consume if it had these messages besides its own: for each way, those that it lacks.
+    /// Panics count as steps, though such messages may never reach the handler.
     pub(in crate::kernel) fn missing(
         &mut self,
         configuration: ConfigurationId,

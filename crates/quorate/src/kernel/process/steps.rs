@@ -30,7 +30,7 @@ impl ProcessGraph {
         steps
     }
 
-    /// Notes of what kind the steps of a configuration are, once.
+    /// Counts the steps of a configuration by kind and adds them to those seen, once.
     pub(super) fn count(
         &mut self,
         local: LocalId,
@@ -98,7 +98,7 @@ impl ProcessGraph {
         }
     }
 
-    /// Compares a step with that of exchanged processes.
+    /// Compares a step with that of exchanged processes, once.
     pub(super) fn certify(
         &mut self,
         local: LocalId,

@@ -38,7 +38,7 @@ pub(in crate::kernel) struct Needs {
 /// The messages that a transition lacks, for each way to take it.
 type Missing = Arc<[(usize, Vec<MessageId>)]>;
 
-/// What stubborn sets rest on, and those that were chosen.
+/// What stubborn sets are built from, and those that were chosen.
 pub(in crate::kernel) struct Stubborn {
     needs: Needs,
     /// For each process and local state, what may still be sent.

@@ -8,8 +8,8 @@
 //! That a permutation makes no difference is not believed but checked, on every local step that is met and for
 //! permutations that make up all others: a declaration that is wrong ends the search with the name of the handler.
 //!
-//! Known: what reductions rest on must be seen of all processes, not only of those in representatives, so what was seen
-//! of one is noted for those it can be exchanged with ([`saturate`]).
+//! Known: reductions rely on what was seen of all processes, and a search sees representatives only. So what was seen of
+//! one process is added to what was seen of those it can be exchanged with ([`saturate`]).
 //! Held by: testkit/tests/reductions.rs; crates/quorate-zoo/tests/reductions.rs (orbits add up to all states).
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
@@ -166,7 +166,7 @@ impl Symmetry {
         }
     }
 
-    /// Follows a state through all permutations, and says what each of those that it becomes says of the members.
+    /// Finds every state that permutations make of one, and for each the class in which it puts each member.
     fn learn_state(
         &mut self,
         process: usize,
@@ -290,7 +290,7 @@ fn renamed_sends(sends: SendListId, ids: &Renaming, mail: &mut Messages, model: 
     mail.together(renamed)
 }
 
-/// Notes, of every process, what was seen of those it can be exchanged with.
+/// Adds, to what was seen of every process, what was seen of those it can be exchanged with.
 pub(in crate::kernel) fn saturate(states_of: &mut [ProcessStates], ask: &mut AskContext<'_, '_>) {
     let generators = ask.model.symmetry().generators();
     let processes = ask.model.processes().len();
