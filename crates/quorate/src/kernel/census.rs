@@ -4,7 +4,7 @@ use std::collections::{HashMap, HashSet};
 
 use super::groups::Group;
 use super::prepare::Kernel;
-use super::process::{AskContext, Edge, MessageId, StepSeen};
+use super::process::{Edge, MessageId, StepSeen};
 use super::reductions::ProcessStates;
 use super::state::State;
 use crate::base::{Numbering, ProcessId, Value};
@@ -67,8 +67,7 @@ impl Kernel<'_> {
     pub(crate) fn orbits(&mut self, states: impl Iterator<Item = State>) -> Option<u64> {
         let initial = self.vector(self.initial());
         let symmetry = self.symmetry.as_mut()?;
-        let mut ask = AskContext { model: self.model, mail: &mut self.mail, handlers: &mut self.handlers };
-        symmetry.learn(&initial, &mut self.states_of, &mut ask);
+        symmetry.learn(&initial, &mut self.states_of, &mut self.ask);
         let symmetry = self.symmetry.as_ref()?;
         states.map(|state| symmetry.orbit_size(self.vector(state))).sum()
     }
@@ -79,12 +78,10 @@ impl Kernel<'_> {
         let processes = self.model.processes().len();
         for state in states {
             let vector = self.vector(state);
-            let mut ask =
-                AskContext { model: self.model, mail: &mut self.mail, handlers: &mut self.handlers };
             let (mut all, mut still) = (Vec::new(), Vec::new());
             for (states, state) in self.states_of[..processes].iter_mut().zip(vector) {
                 all.push(states.local_values(&states.members(state)));
-                let members = states.still_members(state, &mut ask);
+                let members = states.still_members(state, &mut self.ask);
                 still.push(states.local_values(&members));
             }
             seen.system_states.extend(choices(&all));
@@ -104,7 +101,7 @@ impl Kernel<'_> {
     /// Distinct local steps and runs of handlers so far.
     pub(crate) fn local_counts(&self) -> (u64, u64) {
         let steps = self.states_of.iter().map(|states| states.graph.local_steps).sum();
-        (steps, self.handlers.calls())
+        (steps, self.ask.handlers.calls())
     }
 
     /// How many states of the left and of the right group are known.
@@ -115,7 +112,7 @@ impl Kernel<'_> {
     /// Bytes in the tables.
     pub(crate) fn bytes(&self) -> u64 {
         let processes: u64 = self.states_of.iter().map(ProcessStates::bytes).sum();
-        processes + self.mail.bytes() + self.tree.bytes() + self.views.bytes()
+        processes + self.ask.mail.bytes() + self.tree.bytes() + self.views.bytes()
     }
 
     /// The steps of a process that were seen, apart from those that panic.
@@ -124,16 +121,16 @@ impl Kernel<'_> {
         graph.seen.names.iter().map(move |(place, kind, transition)| {
             let Edge { from, to, consumed, sent } = &graph.seen.edges[*place];
             let sending = |message: &MessageId| Sending {
-                to: self.mail.receiver(*message),
-                body: self.mail.envelope(*message).body.clone(),
+                to: self.ask.mail.receiver(*message),
+                body: self.ask.mail.envelope(*message).body.clone(),
             };
             StepSeen {
                 from: graph.local_value(*from).clone(),
                 to: graph.local_value(*to).clone(),
                 kind: *kind,
                 transition: *transition,
-                consumed: consumed.iter().map(|message| self.mail.envelope(*message).clone()).collect(),
-                sent: self.mail.messages_of(*sent).iter().map(sending).collect(),
+                consumed: consumed.iter().map(|message| self.ask.mail.envelope(*message).clone()).collect(),
+                sent: self.ask.mail.messages_of(*sent).iter().map(sending).collect(),
             }
         })
     }

@@ -9,19 +9,18 @@ use std::sync::Arc;
 
 use super::groups::{GroupOrder, PropertyViews, Tree};
 use super::options::{Mutant, Options, Sleep};
-use super::process::{AskContext, Live, Messages, Start};
+use super::process::{AskContext, Live, Start};
 use super::reductions::{Needs, ProcessStates, SleepSets, Stubborn, Symmetry, all_stable, live, saturate};
 use super::state::State;
 use crate::base::ProcessId;
-use crate::model::{Handlers, Model};
+use crate::model::Model;
 use crate::reduce::{Reduction, Reductions};
 
 /// What is known of a model: everything a search needs, once it has been asked for.
 pub(crate) struct Kernel<'m> {
     pub(super) model: &'m Model,
-    pub(super) mail: Messages,
+    pub(super) ask: AskContext<'m>,
     pub(super) states_of: Vec<ProcessStates>,
-    pub(super) handlers: Handlers<'m>,
     pub(super) tree: Tree,
     pub(super) views: PropertyViews,
     pub(super) sleep_sets: SleepSets,
@@ -38,10 +37,10 @@ pub(crate) struct Kernel<'m> {
 impl<'m> Kernel<'m> {
     /// Nothing is known yet. Processes may sleep only in a breadth-first search, and only where steps commute.
     pub(crate) fn new(model: &'m Model, options: &Options, sleep: Sleep) -> Self {
-        let mut mail = Messages::new(model.world().channel);
+        let mut ask = AskContext::new(model);
         let states_of: Vec<ProcessStates> = (0..model.processes().len() + model.monitors().len())
             .map(ProcessId::new)
-            .map(|id| ProcessStates::new(id, Start::of(id, model, &mut mail), model.world().channel))
+            .map(|id| ProcessStates::new(id, Start::of(id, model, &mut ask.mail), model.world().channel))
             .collect();
         let mut reductions = options.reductions.clone();
         if options.copies_max.is_some() {
@@ -54,9 +53,8 @@ impl<'m> Kernel<'m> {
         let tree = Tree::new(&GroupOrder::in_order(states_of.len()));
         let mut kernel = Kernel {
             model,
-            mail,
+            ask,
             states_of,
-            handlers: Handlers::new(model),
             views: PropertyViews::new(model, false),
             sleep_sets: SleepSets::new(sleep),
             tree,
@@ -106,9 +104,7 @@ impl<'m> Kernel<'m> {
         self.disbelieved.extend(too_many.map(|(at, _)| at));
         let symmetric = self.reductions.has(Reduction::Symmetry);
         if symmetric && self.mutant != Some(Mutant::NoSaturation) {
-            let mut ask =
-                AskContext { model: self.model, mail: &mut self.mail, handlers: &mut self.handlers };
-            saturate(&mut self.states_of, &mut ask);
+            saturate(&mut self.states_of, &mut self.ask);
         }
         self.states_of.iter_mut().for_each(|states| states.graph.certifies_symmetry = symmetric);
         self.seen_at_start = self.seen_count();
@@ -116,12 +112,11 @@ impl<'m> Kernel<'m> {
         self.states_of.iter_mut().for_each(|states| states.graph.leaves_out_idle_steps = idle);
         let live: Vec<Option<Arc<Live>>> = (0..self.states_of.len()).map(|at| self.live(at)).collect();
         let believing = self.reductions.has(Reduction::Beliefs);
-        let mut ask = AskContext { model: self.model, mail: &mut self.mail, handlers: &mut self.handlers };
         for (at, (states, live)) in self.states_of.iter_mut().zip(live).enumerate() {
-            states.prepare(live, believing && !self.disbelieved.contains(&at), &mut ask);
+            states.prepare(live, believing && !self.disbelieved.contains(&at), &mut self.ask);
         }
         self.stubborn =
-            self.needs().map(|needs| Stubborn::new(needs, &self.states_of, &self.mail, self.model));
+            self.needs().map(|needs| Stubborn::new(needs, &self.states_of, &self.ask.mail, self.model));
         self.symmetry = symmetric.then(|| Symmetry::new(self.model));
         self.number_anew(&GroupOrder::in_order(self.states_of.len()));
     }
@@ -139,8 +134,7 @@ impl<'m> Kernel<'m> {
         if !self.reductions.has(Reduction::Inert) || self.model.monitor(ProcessId::new(at)).is_some() {
             return None;
         }
-        let mut ask = AskContext { model: self.model, mail: &mut self.mail, handlers: &mut self.handlers };
-        Some(Arc::new(live(&mut self.states_of[at].graph, &mut ask)))
+        Some(Arc::new(live(&mut self.states_of[at].graph, &mut self.ask)))
     }
 
     /// How stubborn sets are made, if they are.
@@ -192,11 +186,11 @@ impl<'m> Kernel<'m> {
 
     /// What answered differently when it was asked twice, and how.
     pub(crate) fn impure(&self) -> Option<&str> {
-        self.handlers.impure()
+        self.ask.handlers.impure()
     }
 
     /// The search has ended: asks some of the user's code a last time.
     pub(crate) fn conclude(&mut self) {
-        self.handlers.conclude();
+        self.ask.handlers.conclude();
     }
 }

@@ -2,7 +2,6 @@
 //! seen, and their states show how to divide the processes into groups.
 
 use super::prepare::Kernel;
-use super::process::AskContext;
 use super::state::State;
 use crate::base::{ProcessId, ProcessSet, fold};
 
@@ -53,9 +52,7 @@ impl Kernel<'_> {
                 let mut order: Vec<usize> = (0..processes).map(|at| (at + turn) % processes).collect();
                 order.sort_by_key(|at| slow.contains(ProcessId::new(*at)));
                 let next = order.into_iter().find_map(|at| {
-                    let mut ask =
-                        AskContext { model: self.model, mail: &mut self.mail, handlers: &mut self.handlers };
-                    let leads = self.states_of[at].steps(vector[at], &mut ask);
+                    let leads = self.states_of[at].steps(vector[at], &mut self.ask);
                     let leads: Vec<(u32, u32)> = leads.into_iter().flatten().collect();
                     let (next, sends) = dice.pick(&leads)?;
                     self.vector_after(&vector, at, next, sends)

@@ -120,7 +120,8 @@ impl<'m> Closure<'m> {
     /// Every message that is on its way at the start.
     fn in_flight(&self) -> impl Iterator<Item = (ProcessId, Envelope)> {
         self.processes.iter().flat_map(|process| {
-            let named = |message| (process.mail.receiver(message), process.mail.envelope(message).clone());
+            let named =
+                |message| (process.ask.mail.receiver(message), process.ask.mail.envelope(message).clone());
             process.graph.start().messages().map(named)
         })
     }
@@ -142,8 +143,9 @@ impl<'m> Closure<'m> {
         let times = |sent: u32| Supply::Times(if once { 1 } else { sent.saturating_add(doubled) });
         let mut all: Vec<(ProcessId, Envelope, Supply)> = Vec::new();
         for process in &self.processes {
-            for (message, sent) in sent_at_most(process.size(), &process.edges, &process.mail) {
-                let (to, envelope) = (process.mail.receiver(message), process.mail.envelope(message).clone());
+            for (message, sent) in sent_at_most(process.size(), &process.edges, &process.ask.mail) {
+                let (to, envelope) =
+                    (process.ask.mail.receiver(message), process.ask.mail.envelope(message).clone());
                 all.push((to, envelope, sent.map_or(Supply::Always, times)));
             }
         }
@@ -154,7 +156,7 @@ impl<'m> Closure<'m> {
         all.extend(self.model.ids().flat_map(forged));
         let mut supplies: Vec<HashMap<MessageId, Supply>> = vec![HashMap::new(); self.processes.len()];
         for (to, envelope, supply) in all.into_iter().filter(|(to, ..)| self.model.monitor(*to).is_none()) {
-            let message = self.processes[to.index()].mail.number(to, envelope);
+            let message = self.processes[to.index()].ask.mail.number(to, envelope);
             supplies[to.index()].insert(message, supply);
         }
         for (process, supply) in self.processes.iter().zip(&mut supplies) {
@@ -210,13 +212,13 @@ impl<'m> Closure<'m> {
 
     /// Runs of handlers so far.
     pub(crate) fn handler_calls(&self) -> u64 {
-        self.processes.iter().map(|process| process.handlers.calls()).sum()
+        self.processes.iter().map(|process| process.ask.handlers.calls()).sum()
     }
 
     /// What answered differently when it was asked twice, and how.
     pub(crate) fn impure(&mut self) -> Option<&str> {
-        self.processes.iter_mut().for_each(|process| process.handlers.conclude());
-        self.processes.iter().find_map(|process| process.handlers.impure())
+        self.processes.iter_mut().for_each(|process| process.ask.handlers.conclude());
+        self.processes.iter().find_map(|process| process.ask.handlers.impure())
     }
 
     /// The steps of a process, apart from those that panic.
@@ -230,13 +232,16 @@ impl<'m> Closure<'m> {
         let mut steps = Vec::new();
         for process in &self.processes {
             let mut number = |message: &MessageId| {
-                numbers.number((process.mail.receiver(*message), process.mail.envelope(*message).clone()))
+                numbers.number((
+                    process.ask.mail.receiver(*message),
+                    process.ask.mail.envelope(*message).clone(),
+                ))
             };
             let mut flat = |edge: &Edge| FlatStep {
                 from: edge.from,
                 to: edge.to,
                 consumed: edge.consumed.iter().map(&mut number).collect(),
-                sent: process.mail.messages_of(edge.sent).iter().map(&mut number).collect(),
+                sent: process.ask.mail.messages_of(edge.sent).iter().map(&mut number).collect(),
             };
             steps.push(process.edges.iter().map(&mut flat).collect());
         }

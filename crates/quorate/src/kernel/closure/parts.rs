@@ -35,7 +35,7 @@ impl GaveUp {
         match self {
             GaveUp::Diverged(process) => format!("the local closure goes on and on at {}", name(process)),
             GaveUp::PanicsTogether(process) => format!(
-                "what {} selects cannot be told for messages that it may never have together",
+                "what {} selects is not known for messages that it may never have together",
                 name(process)
             ),
             GaveUp::Stopped => "the local closure was not finished".to_string(),

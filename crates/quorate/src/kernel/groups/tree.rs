@@ -61,7 +61,7 @@ enum Kind {
 
 /// What a node needs to work something out.
 pub(in crate::kernel) struct LearnContext<'a, 'm> {
-    pub(in crate::kernel) ask: AskContext<'a, 'm>,
+    pub(in crate::kernel) ask: &'a mut AskContext<'m>,
     pub(in crate::kernel) states_of: &'a mut [ProcessStates],
     pub(in crate::kernel) views: &'a mut PropertyViews,
     pub(in crate::kernel) sleep_sets: &'a mut SleepSets,
@@ -143,12 +143,12 @@ impl Group {
             Kind::Nobody => (context.views.nobody(), false),
             Kind::Process(process) => {
                 let states = &mut context.states_of[process.index()];
-                let leads = states.steps(state, &mut context.ask);
+                let leads = states.steps(state, context.ask);
                 for &(next, sends) in leads.iter().flatten() {
                     let sleep = context.sleep_sets.after(*process, context.ask.mail.receivers(sends));
                     self.steps.push(Step { next, sends, process: *process, sleep });
                 }
-                let view = context.views.of_process(*process, state, states, &mut context.ask);
+                let view = context.views.of_process(*process, state, states, context.ask);
                 (view, leads.iter().any(Option::is_none))
             }
             Kind::Pair { children, states, .. } => {
@@ -227,7 +227,7 @@ impl Group {
             Kind::Nobody => unreachable!("nobody receives nothing"),
             Kind::Process(process) => {
                 let states = &mut context.states_of[process.index()];
-                states.arrive(state, sends, &mut context.ask).unwrap_or(BLOCKED)
+                states.arrive(state, sends, context.ask).unwrap_or(BLOCKED)
             }
             Kind::Pair { children, states } => {
                 let (for_left, for_right) = context.ask.mail.split(sends, children.0.members);

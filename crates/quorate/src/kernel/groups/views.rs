@@ -155,7 +155,7 @@ impl PropertyViews {
         process: ProcessId,
         state: u32,
         states: &mut ProcessStates,
-        ask: &mut AskContext<'_, '_>,
+        ask: &mut AskContext<'_>,
     ) -> ViewId {
         let all = self.of_members(process, &states.members(state), &states.graph, ask.model);
         let view = if self.believing {
@@ -249,7 +249,7 @@ impl PropertyViews {
         model: &Model,
         vector: &[u32],
         states_of: &mut [ProcessStates],
-        ask: &mut AskContext<'_, '_>,
+        ask: &mut AskContext<'_>,
     ) -> Option<Vec<ConfigurationId>> {
         let all: Vec<Vec<ConfigurationId>> =
             states_of.iter().zip(vector).map(|(states, state)| states.members(*state)).collect();

@@ -32,7 +32,7 @@ impl ProcessGraph {
         &mut self,
         configuration: ConfigurationId,
         besides: &[MessageId],
-        ask: &mut AskContext<'_, '_>,
+        ask: &mut AskContext<'_>,
     ) -> Vec<(usize, Vec<MessageId>)> {
         let (local, past, inbox) = *self.configurations.value(configuration);
         if past.crashed {
@@ -85,7 +85,7 @@ impl ProcessGraph {
     pub(in crate::kernel) fn effective(
         &mut self,
         local: LocalId,
-        ask: &mut AskContext<'_, '_>,
+        ask: &mut AskContext<'_>,
     ) -> Vec<MessageId> {
         let known: Vec<MessageId> = self.seen.heard().collect();
         let waiting = known.iter().map(|message| ask.mail.entry(*message)).collect();
@@ -117,7 +117,7 @@ impl ProcessGraph {
         local: LocalId,
         messages: &[MessageId],
         before: Option<usize>,
-        ask: &mut AskContext<'_, '_>,
+        ask: &mut AskContext<'_>,
     ) -> Result<Vec<Possibility>, PanicsTogether> {
         let mut found = Vec::new();
         // Whatever the channels are like, here every message can be taken.

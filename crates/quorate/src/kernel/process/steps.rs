@@ -17,7 +17,7 @@ impl ProcessGraph {
     pub(in crate::kernel) fn steps(
         &mut self,
         configuration: ConfigurationId,
-        ask: &mut AskContext<'_, '_>,
+        ask: &mut AskContext<'_>,
     ) -> Vec<ConfigurationStep> {
         let (local, past, inbox) = *self.configurations.value(configuration);
         let mut steps = Vec::new();
@@ -60,7 +60,7 @@ impl ProcessGraph {
         from: LocalId,
         past: FaultsSoFar,
         inbox: &Inbox<InboxEntry>,
-        ask: &mut AskContext<'_, '_>,
+        ask: &mut AskContext<'_>,
         steps: &mut Vec<ConfigurationStep>,
     ) {
         let world = ask.model.world();
@@ -104,7 +104,7 @@ impl ProcessGraph {
         local: LocalId,
         transition: usize,
         consumed: &[Offer],
-        ask: &AskContext<'_, '_>,
+        ask: &AskContext<'_>,
     ) {
         let input = (local, transition, consumed.iter().map(|offer| offer.message).collect());
         if !self.certifies_symmetry || self.asymmetric.is_some() || !self.certified.insert(input) {
@@ -126,7 +126,7 @@ impl ProcessGraph {
         inbox: &Inbox<InboxEntry>,
         sends: SendListId,
         step: &ConfigurationStep,
-        ask: &mut AskContext<'_, '_>,
+        ask: &mut AskContext<'_>,
         steps: &mut Vec<ConfigurationStep>,
     ) {
         if !self.is_allowed(local) {
@@ -154,7 +154,7 @@ impl ProcessGraph {
                 continue;
             }
             let (own, outside) = ask.mail.split_own(sent, self.id);
-            if self.put(&mut inbox, own, ask.model, ask.mail) {
+            if self.put(&mut inbox, own, ask.model, &ask.mail) {
                 let next = self.configuration(local, past, inbox, ask.model.world().channel);
                 let (consumed, choices) = (step.consumed.clone(), step.choices.clone());
                 let leads = Some((next, outside));
@@ -169,7 +169,7 @@ impl ProcessGraph {
         &self,
         inbox: &Inbox<InboxEntry>,
         channel: Channel,
-        ask: &mut AskContext<'_, '_>,
+        ask: &mut AskContext<'_>,
     ) -> Vec<Offer> {
         let waiting = inbox.offers(channel).into_iter().map(|position| {
             let message = inbox.waiting[position].message;
@@ -181,7 +181,7 @@ impl ProcessGraph {
             nth: 0,
         });
         let mut offers: Vec<Offer> = waiting.chain(forged).collect();
-        let mail = &*ask.mail;
+        let mail = &ask.mail;
         offers.sort_by(|a, b| mail.content_order(a.message, b.message).then(a.nth.cmp(&b.nth)));
         offers
     }
@@ -194,14 +194,14 @@ impl ProcessGraph {
         world: &World,
         transition: usize,
         offers: &[Offer],
-        ask: &mut AskContext<'_, '_>,
+        ask: &mut AskContext<'_>,
     ) -> Consumptions<Offer> {
         let of = Asked { process: self.id, transition, state: self.locals.value(local) };
-        let mail = &*ask.mail;
+        let mail = &ask.mail;
         consumptions(
             of,
             offers,
-            ask.handlers,
+            &mut ask.handlers,
             |offer: Offer| mail.envelope(offer.message),
             |consumed| {
                 let positions: Vec<usize> = consumed.iter().filter_map(|offer| offer.position).collect();
@@ -216,7 +216,7 @@ impl ProcessGraph {
         local: LocalId,
         transition: usize,
         consumed: &[Offer],
-        ask: &mut AskContext<'_, '_>,
+        ask: &mut AskContext<'_>,
     ) -> Option<Arc<[LocalStep]>> {
         let input = (local, transition, consumed.iter().map(|offer| offer.message).collect());
         if let Some(known) = self.outcomes.get(&input) {
@@ -231,7 +231,7 @@ impl ProcessGraph {
         let steps: Option<Arc<[LocalStep]>> = outcomes.map(|outcomes| {
             outcomes
                 .into_iter()
-                .map(|outcome| self.local_step(outcome, ask.model, ask.mail))
+                .map(|outcome| self.local_step(outcome, ask.model, &mut ask.mail))
                 .collect::<Vec<_>>()
                 .into()
         });
