@@ -78,7 +78,7 @@ impl<'m> Kernel<'m> {
     }
 
     /// Do reductions rely on what was seen of the processes?
-    pub(super) fn relies_on_seen(&self) -> bool {
+    fn relies_on_seen(&self) -> bool {
         self.reductions.has(Reduction::Inert) || self.reductions.has(Reduction::Stubborn)
     }
 
@@ -121,7 +121,7 @@ impl<'m> Kernel<'m> {
         self.number_anew(&GroupOrder::in_order(self.states_of.len()));
     }
 
-    pub(super) fn number_anew(&mut self, order: &GroupOrder) {
+    fn number_anew(&mut self, order: &GroupOrder) {
         self.tree = Tree::new(order);
         self.views = PropertyViews::new(self.model, self.reductions.has(Reduction::Beliefs));
         if let Some(stubborn) = &mut self.stubborn {

@@ -123,7 +123,7 @@ impl PropertyViews {
 
     /// The view of nobody: no property sees anything.
     #[expect(clippy::unused_self, reason = "the views decide which number that is")]
-    pub(in crate::kernel) fn nobody(&self) -> ViewId {
+    pub(super) fn nobody(&self) -> ViewId {
         0
     }
 
@@ -150,7 +150,7 @@ impl PropertyViews {
     }
 
     /// What is seen of a process in one of its states.
-    pub(in crate::kernel) fn of_process(
+    pub(super) fn of_process(
         &mut self,
         process: ProcessId,
         state: u32,
@@ -169,7 +169,7 @@ impl PropertyViews {
         view
     }
 
-    pub(in crate::kernel) fn of_pair(&mut self, left: ViewId, right: ViewId) -> ViewId {
+    pub(super) fn of_pair(&mut self, left: ViewId, right: ViewId) -> ViewId {
         self.pairs.number((left, right)) | PAIR
     }
 

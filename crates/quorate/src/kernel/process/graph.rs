@@ -198,12 +198,7 @@ impl ProcessGraph {
     }
 
     /// Is a message lost because enough equal ones wait?
-    pub(super) fn is_one_too_many(
-        &mut self,
-        inbox: &Inbox<InboxEntry>,
-        message: MessageId,
-        model: &Model,
-    ) -> bool {
+    fn is_one_too_many(&mut self, inbox: &Inbox<InboxEntry>, message: MessageId, model: &Model) -> bool {
         let Some(copies_max) = self.copies_max else { return false };
         let copies = inbox.way(model.world()).iter().filter(|entry| entry.message == message).count();
         self.lost_copies |= copies >= copies_max;

@@ -45,7 +45,7 @@ impl SeenSteps {
     }
 
     /// Notes a step, and what it is called: to the reductions, which know edges only, it makes no difference.
-    pub(in crate::kernel) fn note_named(&mut self, edge: Edge, kind: StepKind, transition: usize) {
+    pub(super) fn note_named(&mut self, edge: Edge, kind: StepKind, transition: usize) {
         let place = self.note(edge);
         self.names.insert((place, kind, transition));
     }

@@ -99,13 +99,7 @@ impl ProcessGraph {
     }
 
     /// Compares a step with that of exchanged processes, once.
-    pub(super) fn certify(
-        &mut self,
-        local: LocalId,
-        transition: usize,
-        consumed: &[Offer],
-        ask: &AskContext<'_>,
-    ) {
+    fn certify(&mut self, local: LocalId, transition: usize, consumed: &[Offer], ask: &AskContext<'_>) {
         let input = (local, transition, consumed.iter().map(|offer| offer.message).collect());
         if !self.certifies_symmetry || self.asymmetric.is_some() || !self.certified.insert(input) {
             return;
@@ -118,7 +112,7 @@ impl ProcessGraph {
 
     /// The ways in which a transition can end: as it should, or in a crash.
     #[expect(clippy::too_many_arguments, reason = "a step is all of this")]
-    pub(super) fn endings(
+    fn endings(
         &mut self,
         from: LocalId,
         local: LocalId,
@@ -239,7 +233,7 @@ impl ProcessGraph {
         steps
     }
 
-    pub(super) fn local_step(
+    fn local_step(
         &mut self,
         outcome: Result<Outcome, Panicked>,
         model: &Model,

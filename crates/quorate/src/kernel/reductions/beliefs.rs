@@ -83,7 +83,7 @@ impl ProcessStates {
     }
 
     /// The state whose configurations are these.
-    pub(in crate::kernel) fn state_of(&mut self, mut members: Vec<ConfigurationId>) -> u32 {
+    pub(super) fn state_of(&mut self, mut members: Vec<ConfigurationId>) -> u32 {
         members.sort_unstable();
         members.dedup();
         self.beliefs.as_mut().map_or(members[0], |beliefs| beliefs.sets.number(members.into()))
