@@ -8,17 +8,17 @@
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use quorate::Report;
-use quorate::engine::{self, Order, Search, Visited};
+use quorate::engine::{Engine, Explore, Order, Search, Visited};
 use quorate::model::Model;
-use quorate::replay::Replay;
-use quorate::report::{Verdict, Violation};
+use quorate::replay::{Replay, Violation};
+use quorate::report::Verdict;
 use quorate::world::Channel;
 
 use crate::naive::Findings;
 
-/// Searches a model with the engine that is asked for. A panic of the engine is a difference too, and must not hide whose it is.
-pub fn explored(model: &Model, search: &Search) -> Result<Report, String> {
-    catch_unwind(AssertUnwindSafe(|| engine::search(model, search, &mut ()))).map_err(|panicked| {
+/// Searches a model with an engine. A panic of the engine is a difference too, and must not hide whose it is.
+pub fn explored(model: &Model, engine: &dyn Engine, search: &Search) -> Result<Report, String> {
+    catch_unwind(AssertUnwindSafe(|| engine.search(model, search, &mut ()))).map_err(|panicked| {
         let text = panicked.downcast_ref::<String>().map(String::as_str);
         let text = text.or_else(|| panicked.downcast_ref::<&str>().copied());
         format!("the engine panicked: {}", text.unwrap_or("without a message"))
@@ -26,15 +26,22 @@ pub fn explored(model: &Model, search: &Search) -> Result<Report, String> {
 }
 
 /// The differences, one line each; none if they agree.
-pub fn differences(model: &Model, found: &Findings, search: &Search, report: &Report) -> Vec<String> {
+pub fn differences(
+    model: &Model,
+    found: &Findings,
+    (engine, search): (&Explore, &Search),
+    report: &Report,
+) -> Vec<String> {
     let mut differences = Vec::new();
     // Small protocols fit narrow slots, which are exact, unless there are none.
-    let by_fingerprint = search.visited == Visited::Fingerprint && search.tuning.narrow_max == 0;
+    let by_fingerprint = engine.visited == Visited::Fingerprint && search.get_tuning().narrow_max == 0;
     let differs = &mut differences;
     match &report.verdict {
-        Verdict::Violated(violation) => violation_differs(model, found, search, violation, differs),
-        Verdict::Holds if !by_fingerprint => counts_differ(model, found, search, report, differs),
-        Verdict::HoldsWithin(_) if by_fingerprint => counts_differ(model, found, search, report, differs),
+        Verdict::Violated(violation) => violation_differs(model, found, engine.order, violation, differs),
+        Verdict::Holds if !by_fingerprint => counts_differ(model, found, engine.order, report, differs),
+        Verdict::HoldsWithin(_) if by_fingerprint => {
+            counts_differ(model, found, engine.order, report, differs)
+        }
         other => differences.push(format!("the verdict is {other:?}")),
     }
     differences
@@ -43,7 +50,7 @@ pub fn differences(model: &Model, found: &Findings, search: &Search, report: &Re
 fn counts_differ(
     model: &Model,
     found: &Findings,
-    search: &Search,
+    order: Order,
     report: &Report,
     differences: &mut Vec<String>,
 ) {
@@ -60,12 +67,12 @@ fn counts_differ(
         ("handler calls", coverage.handler_calls, found.handler_runs.len()),
         ("states left to expand", coverage.frontier, 0),
     ];
-    if search.order == Order::Breadth {
+    if order == Order::Breadth {
         counts.push(("depth", u64::from(coverage.depth), found.depth() as usize));
     } else if coverage.depth < found.depth() {
         differences.push(format!("depth {} is less than {}", coverage.depth, found.depth()));
     }
-    if let Some(system_states) = report.system_states {
+    if let Some(system_states) = report.explored().and_then(|explored| explored.system_states) {
         counts.push(("system states", system_states, found.system_states.len()));
     }
     for (what, counted, expected) in counts {
@@ -87,7 +94,7 @@ fn counts_differ(
 pub(crate) fn violation_differs(
     model: &Model,
     found: &Findings,
-    search: &Search,
+    order: Order,
     violation: &Violation,
     differences: &mut Vec<String>,
 ) {
@@ -98,7 +105,7 @@ pub(crate) fn violation_differs(
         Some(&shortest) if length < shortest => {
             differences.push(format!("'{property}' breaks after {length} steps, not before {shortest}"));
         }
-        Some(_) if search.order == Order::Breadth && Some(length) != found.shortest_violation() => {
+        Some(_) if order == Order::Breadth && Some(length) != found.shortest_violation() => {
             differences.push(format!("'{property}' breaks after {length} steps, but {:?}", found.broken));
         }
         Some(_) => {}

@@ -1,19 +1,11 @@
 //! The random protocols that the tests go through, and how they go through them.
 //!
-//! `QUORATE_SEED=17` names one protocol; `QUORATE_SEEDS=50000..60000` goes through others than usual.
+//! `QUORATE_SEED=17` names one protocol; `QUORATE_SEEDS=50000..60000` goes through others than usual (`tier.rs`).
 
-use std::ops::Range;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 /// The naive checker gives up on a protocol with more states, and the tests skip it.
 pub const STATES_MAX: usize = 8_000;
-
-/// The seeds to go through.
-pub fn seeds() -> Range<u64> {
-    let Ok(text) = std::env::var("QUORATE_SEEDS") else { return 0..2_200 };
-    let range = text.split_once("..").and_then(|(from, to)| Some(from.parse().ok()?..to.parse().ok()?));
-    range.unwrap_or_else(|| panic!("QUORATE_SEEDS is '{text}': expected a range such as 50000..60000"))
-}
 
 /// The one seed to look at, if one is named.
 pub fn one_seed() -> Option<u64> {
@@ -22,17 +14,18 @@ pub fn one_seed() -> Option<u64> {
 }
 
 /// Does something for every seed, on all cores; the results are in the order of the seeds.
-pub fn for_each_seed<T: Send>(seeds: Range<u64>, work: impl Fn(u64) -> T + Sync) -> Vec<(u64, T)> {
-    let next = AtomicU64::new(seeds.start);
+pub fn for_each_seed<T: Send>(
+    seeds: impl IntoIterator<Item = u64>,
+    work: impl Fn(u64) -> T + Sync,
+) -> Vec<(u64, T)> {
+    let seeds: Vec<u64> = seeds.into_iter().collect();
+    let next = AtomicUsize::new(0);
     let worker = || {
         let mut done = Vec::new();
-        loop {
-            let seed = next.fetch_add(1, Ordering::Relaxed);
-            if seed >= seeds.end {
-                return done;
-            }
-            done.push((seed, work(seed)));
+        while let Some(seed) = seeds.get(next.fetch_add(1, Ordering::Relaxed)) {
+            done.push((*seed, work(*seed)));
         }
+        done
     };
     let threads = std::thread::available_parallelism().map_or(1, usize::from);
     let mut results: Vec<(u64, T)> = std::thread::scope(|scope| {

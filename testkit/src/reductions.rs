@@ -13,10 +13,11 @@
 use std::collections::HashSet;
 
 use quorate::Report;
-use quorate::engine::{Order, Search, Tuning};
+use quorate::engine::{Count, Explore, Order, Search};
 use quorate::model::{Model, Value};
 use quorate::reduce::{Reduction, Reductions, Refinement, Seeds};
-use quorate::report::{Seen, Stopped, Verdict};
+use quorate::report::{Stopped, Verdict};
+use quorate::testing::{Census, Tuning};
 use quorate::world::Channel;
 
 use crate::compare::{explored, violation_differs};
@@ -36,7 +37,7 @@ pub fn combinations(model: &Model) -> Vec<Vec<Reduction>> {
 }
 
 /// The search of a model with these reductions. Seeds go through orders of search and kinds of stubborn sets.
-pub fn search_with(which: &[Reduction], model: &Model, seed: u64) -> Search {
+pub fn search_with(which: &[Reduction], model: &Model, seed: u64) -> (Explore, Search) {
     let splits = [
         Refinement::Auto,
         Refinement::Combined,
@@ -53,46 +54,38 @@ pub fn search_with(which: &[Reduction], model: &Model, seed: u64) -> Search {
         1 => (Order::Breadth, SMALL),
         _ => (Order::Depth, SMALL),
     };
-    Search {
-        order,
-        threads: if seed.is_multiple_of(97) { 2 } else { 1 },
-        // An engine that never comes to an end should fail, not hang.
-        states_max: Some(1_000_000),
-        count_orbits: which == [Reduction::Symmetry],
-        reductions: Reductions {
-            refinement: splits[pick(splits.len())],
-            seeds: starts[pick(starts.len())],
-            ..checked
-        },
-        look_back: true,
-        tuning,
-        ..Search::default()
-    }
+    let reductions =
+        Reductions { refinement: splits[pick(splits.len())], seeds: starts[pick(starts.len())], ..checked };
+    let count = if which == [Reduction::Symmetry] { Count::Orbits } else { Count::Nothing };
+    let threads = if seed.is_multiple_of(97) { 2 } else { 1 };
+    let engine = Explore::default().order(order).count(count).with_census();
+    // An engine that never comes to an end should fail, not hang.
+    let search = Search::default().threads(threads).states_max(1_000_000);
+    (engine, search.reductions(reductions).tuning(tuning))
 }
 
 /// In what searches with all allowed combinations differ from the naive checker, one line each.
 pub fn disagreements(model: &Model, found: &Findings, seed: u64) -> Vec<String> {
     let disagreeing = |which: Vec<Reduction>| {
-        let search = search_with(&which, model, seed);
+        let (engine, search) = search_with(&which, model, seed);
         let names: Vec<&str> = which.iter().map(|reduction| reduction.name()).collect();
-        let differ = difference(model, found, &search);
-        differ.map(|line| format!("{} ({:?}): {line}", names.join(","), search.order))
+        let differ = difference(model, found, &engine, &search);
+        differ.map(|line| format!("{} ({:?}): {line}", names.join(","), engine.order))
     };
     combinations(model).into_iter().filter_map(disagreeing).collect()
 }
 
 /// In what a reduced search differs from the naive checker, if it does.
-pub fn difference(model: &Model, found: &Findings, search: &Search) -> Option<String> {
-    let report = match explored(model, search) {
+pub fn difference(model: &Model, found: &Findings, engine: &Explore, search: &Search) -> Option<String> {
+    let report = match explored(model, engine, search) {
         Ok(report) => report,
         Err(panicked) => return Some(panicked),
     };
     match &report.verdict {
         Verdict::Violated(violation) => {
-            // However it was found, it is told by a search without reductions, in the fewest steps.
+            // However it was found, a search without reductions finds the shortest run.
             let mut differences = Vec::new();
-            let told = Search { order: Order::Breadth, ..search.clone() };
-            violation_differs(model, found, &told, violation, &mut differences);
+            violation_differs(model, found, Order::Breadth, violation, &mut differences);
             differences.into_iter().next()
         }
         Verdict::Holds if !found.broken.is_empty() => {
@@ -108,15 +101,15 @@ pub fn difference(model: &Model, found: &Findings, search: &Search) -> Option<St
 pub fn wrong_symmetry_misleads(
     model: &Model,
     found: &Findings,
-    search: &Search,
+    (engine, search): (&Explore, &Search),
     culprit: &str,
 ) -> Option<String> {
-    let report = match explored(model, search) {
+    let report = match explored(model, engine, search) {
         Ok(report) => report,
         Err(panicked) => return Some(panicked),
     };
     match &report.verdict {
-        Verdict::Unknown(Stopped::Asymmetric(told)) if told.contains(culprit) => None,
+        Verdict::Unknown(Stopped::Asymmetric(reason)) if reason.contains(culprit) => None,
         Verdict::Violated(_) if !found.broken.is_empty() => None,
         Verdict::Holds if found.broken.is_empty() => None,
         other => Some(format!("the verdict is {other:?}, but {:?} break because of {culprit}", found.broken)),
@@ -124,12 +117,12 @@ pub fn wrong_symmetry_misleads(
 }
 
 fn seen_differs(model: &Model, found: &Findings, search: &Search, report: &Report) -> Option<String> {
-    let seen = report.seen.as_ref()?;
+    let seen = report.census()?;
     let symmetric = search.reductions.has(Reduction::Symmetry);
     let all = |vectors: &HashSet<Vec<Value>>| {
         if symmetric { completed(model, vectors) } else { vectors.clone() }
     };
-    let Seen { system_states, ends } = seen;
+    let Census { system_states, ends } = seen;
     let system_states = all(system_states);
     let mut locals = vec![HashSet::new(); model.processes().len()];
     for (process, seen) in locals.iter_mut().enumerate() {
@@ -151,7 +144,10 @@ fn seen_differs(model: &Model, found: &Findings, search: &Search, report: &Repor
         let (seen, expected) = (system_states.len(), found.system_states.len());
         return Some(format!("{seen} vectors of local states, not {expected}"));
     }
-    let orbits = report.orbits.filter(|orbits| *orbits != found.depths.len() as u64);
+    let orbits = report
+        .explored()
+        .and_then(|explored| explored.orbits)
+        .filter(|orbits| *orbits != found.depths.len() as u64);
     orbits.map(|orbits| format!("orbits of {orbits} states together, not {}", found.depths.len()))
 }
 

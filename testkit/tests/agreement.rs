@@ -3,16 +3,18 @@
 
 use std::hash::{Hash, Hasher};
 
-use quorate::engine::{Order, Search, Sleep, Tuning, Visited};
+use quorate::engine::{Engine, Explore, Order, Search, Visited};
 use quorate::model::Model;
 use quorate::protocol::Bug;
-use quorate::report::Coverage;
+use quorate::report::{Coverage, Verdict};
+use quorate::testing::{Sleep, Tuning};
 use quorate::world::World;
 use quorate::{Report, Role, RoleName, System, Transitions, majority_of, observe};
 use quorate_testkit::compare::{differences, explored};
-use quorate_testkit::corpus::{STATES_MAX, for_each_seed, one_seed, seeds};
+use quorate_testkit::corpus::{STATES_MAX, for_each_seed, one_seed};
 use quorate_testkit::naive::{Findings, NO_PANIC, search};
 use quorate_testkit::random::RandomProtocol;
+use quorate_testkit::tier::AGREEMENT;
 
 /// The zoo's default instances are small enough for the naive checker.
 const ZOO_STATES_MAX: usize = 200_000;
@@ -22,16 +24,12 @@ const ZOO_STATES_MAX: usize = 200_000;
 const SMALL: Tuning = Tuning { chunk: 2, narrow_max: 0, first_states: 30, ..Tuning::DEFAULT };
 
 /// Searches which differ in the number of threads only must say the same.
-fn searches() -> Vec<Vec<Search>> {
-    let on_threads = |order, visited, tuning: Tuning, threads: &[usize]| -> Vec<Search> {
-        let with = |threads: &usize| Search {
-            order,
-            visited,
-            threads: *threads,
+fn searches() -> Vec<Vec<(Explore, Search)>> {
+    let on_threads = |order, visited, tuning: Tuning, threads: &[usize]| -> Vec<(Explore, Search)> {
+        let with = |threads: &usize| {
             // An engine that never comes to an end should fail, not hang.
-            states_max: Some(2 * ZOO_STATES_MAX as u64),
-            tuning,
-            ..Search::default()
+            let search = Search::default().threads(*threads).states_max(2 * ZOO_STATES_MAX as u64);
+            (Explore::default().order(order).visited(visited), search.tuning(tuning))
         };
         threads.iter().map(with).collect()
     };
@@ -57,11 +55,11 @@ fn disagreements(model: &Model, found: &Findings) -> Vec<String> {
     let mut all = Vec::new();
     for group in searches() {
         let mut said: Option<String> = None;
-        for search in group {
-            let mut differ = match explored(model, &search) {
+        for (engine, search) in group {
+            let mut differ = match explored(model, &engine, &search) {
                 Err(panicked) => vec![panicked],
                 Ok(report) => {
-                    let mut differ = differences(model, found, &search, &report);
+                    let mut differ = differences(model, found, (&engine, &search), &report);
                     let says = saying(&report);
                     if said.get_or_insert_with(|| says.clone()) != &says {
                         differ.push(format!("first it said {}, then {says}", said.as_deref().unwrap_or("")));
@@ -69,7 +67,7 @@ fn disagreements(model: &Model, found: &Findings) -> Vec<String> {
                     differ
                 }
             };
-            let how = format!("{:?} {:?} on {} threads", search.order, search.visited, search.threads);
+            let how = format!("{:?} {:?} on {} threads", engine.order, engine.visited, search.threads);
             all.extend(differ.drain(..).map(|line| format!("{how}: {line}")));
         }
     }
@@ -100,7 +98,7 @@ fn compare(protocol: &RandomProtocol) -> Option<Compared> {
 
 #[test]
 fn random_protocols() {
-    let results = for_each_seed(seeds(), |seed| compare(&RandomProtocol::new(seed)));
+    let results = for_each_seed(AGREEMENT.seeds(), |seed| compare(&RandomProtocol::new(seed)));
     let compared = || results.iter().filter_map(|(seed, compared)| Some((seed, compared.as_ref()?)));
     let (count, skipped) = (compared().count(), results.len() - compared().count());
     let violated = compared().filter(|(_, compared)| compared.violated).count();
@@ -110,16 +108,14 @@ fn random_protocols() {
         .filter(|(_, compared)| !compared.disagreements.is_empty())
         .map(|(seed, compared)| {
             format!(
-                "seed {seed}: {}\n  QUORATE_SEED={seed} cargo test -p quorate-testkit --test agreement one_seed -- --nocapture",
+                "seed {seed}: {}\n  QUORATE_SEED={seed} cargo test -p quorate-testkit --test main agreement::one_seed -- --nocapture",
                 compared.disagreements[0]
             )
         })
         .collect();
     let first: Vec<&str> = disagreeing.iter().take(5).map(String::as_str).collect();
     assert!(disagreeing.is_empty(), "{} protocols disagree:\n{}", disagreeing.len(), first.join("\n"));
-    if std::env::var_os("QUORATE_SEEDS").is_none() {
-        assert!(count >= 2_000, "only {count} protocols were compared");
-    }
+    assert!(count >= AGREEMENT.least(2_000), "only {count} protocols were compared");
 }
 
 /// Reproduces one protocol of the above: the one that `QUORATE_SEED` names.
@@ -212,9 +208,11 @@ fn equal_hashes_do_not_confuse_an_exact_search() {
     for model in [holds, breaks.build().unwrap()] {
         let found = search(&model, ZOO_STATES_MAX).unwrap();
         assert_eq!(found.broken.is_empty(), model.properties().is_empty());
-        for search in searches().into_iter().flatten().filter(|search| search.visited == Visited::Exact) {
-            let report = explored(&model, &search).unwrap();
-            assert_eq!(differences(&model, &found, &search, &report), Vec::<String>::new(), "{search:?}");
+        let exact = |(engine, _): &(Explore, Search)| engine.visited == Visited::Exact;
+        for (engine, search) in searches().into_iter().flatten().filter(exact) {
+            let report = explored(&model, &engine, &search).unwrap();
+            let differ = differences(&model, &found, (&engine, &search), &report);
+            assert_eq!(differ, Vec::<String>::new(), "{engine:?} {search:?}");
         }
     }
 }
@@ -261,4 +259,15 @@ fn a_new_split_does_not_mix_up_who_is_who() {
         violated > 15 && violated < 40,
         "{violated} are reachable: a follower is not ahead of its leader"
     );
+}
+
+/// Where states no longer fit narrow slots, fingerprints are a reservation.
+#[test]
+fn fingerprints_never_claim_a_proof() {
+    let model = RandomProtocol::new(0).without_properties().model();
+    let tuning = Tuning { narrow_max: 0, ..Tuning::default() };
+    let engine = Explore::default().visited(Visited::Fingerprint);
+    let report = engine.run(&model, &Search::default().tuning(tuning), &mut ());
+    let Verdict::HoldsWithin(reservation) = &report.verdict else { panic!("{}", report.verdict.word()) };
+    assert!(reservation.contains("probability of"), "{reservation}");
 }

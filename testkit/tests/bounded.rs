@@ -5,40 +5,67 @@
 use std::collections::HashSet;
 
 use quorate::Verdict;
-use quorate::engine::{Engine, Mutant, Order, Search, Tuning};
+use quorate::engine::{BoundedDepth, Engine, Explore, Order, Search};
 use quorate::model::{Model, Value};
-use quorate::report::Stopped;
+use quorate::report::{Report, Stopped};
+use quorate::testing::{Mutant, Tuning};
+use quorate_papers::PlainDepth;
 use quorate_testkit::compare::{differences, explored};
-use quorate_testkit::corpus::{for_each_seed, seeds};
+use quorate_testkit::corpus::for_each_seed;
 use quorate_testkit::naive::{Findings, NO_PANIC, search};
 use quorate_testkit::random::RandomProtocol;
+use quorate_testkit::tier::BOUNDED;
 
 /// Protocols with more states are skipped.
 const STATES_MAX: usize = 1_500;
 
 /// The engines to compare on a protocol of so many states: whoever runs handlers each time is slow.
-fn engines(states: usize) -> &'static [Engine] {
-    if states <= 500 { &[Engine::BoundedDepth, Engine::PlainDepth] } else { &[Engine::BoundedDepth] }
+fn engines(states: usize) -> &'static [Which] {
+    if states <= 500 { &[Which::Remembering, Which::Plain] } else { &[Which::Remembering] }
 }
 
-fn bounded(engine: Engine, depth_max: Option<u32>) -> Search {
-    Search {
-        engine,
-        order: Order::Depth,
-        depth_max,
-        // An engine that never comes to an end should fail, not hang.
-        states_max: Some(10 * STATES_MAX as u64),
-        look_back: true,
-        ..Search::default()
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Which {
+    Remembering,
+    Plain,
+}
+
+impl Which {
+    fn engine(self) -> Box<dyn Engine> {
+        match self {
+            Which::Remembering => Box::new(BoundedDepth::default()),
+            Which::Plain => Box::new(PlainDepth),
+        }
+    }
+
+    /// The report of a search, and the vectors of local states that it has met.
+    fn explored(self, model: &Model, search: &Search) -> (Report, HashSet<Vec<Value>>) {
+        match self {
+            Which::Plain => PlainDepth.search_and_collect(model, search, &mut ()),
+            Which::Remembering => {
+                let report = BoundedDepth::default().with_census().search(model, search, &mut ());
+                let met = report.census().map(|census| census.system_states.clone()).unwrap_or_default();
+                (report, met)
+            }
+        }
     }
 }
 
+fn bounded(depth_max: Option<u32>) -> Search {
+    // An engine that never comes to an end should fail, not hang.
+    let search = Search::default().states_max(10 * STATES_MAX as u64);
+    depth_max.into_iter().fold(search, Search::depth_max)
+}
+
 /// In what a search up to a bound differs from what the naive checker found no further away.
-fn differs_within(model: &Model, found: &Findings, search: &Search, bound: u32) -> Option<String> {
-    let report = match explored(model, search) {
-        Ok(report) => report,
-        Err(panicked) => return Some(panicked),
-    };
+fn differs_within(
+    model: &Model,
+    found: &Findings,
+    which: Which,
+    search: &Search,
+    bound: u32,
+) -> Option<String> {
+    let (report, seen) = which.explored(model, search);
     let states = found.depths.iter().filter(|depth| **depth <= bound).count();
     let within = |edge: &&(usize, usize)| found.depths[edge.0] <= bound;
     let transitions = found.edges.iter().filter(within).count();
@@ -51,12 +78,11 @@ fn differs_within(model: &Model, found: &Findings, search: &Search, bound: u32) 
     };
     let counted = (report.coverage.states, report.coverage.transitions);
     let expected = (states as u64, transitions as u64);
-    let seen = report.seen.map(|seen| seen.system_states);
     if !verdict {
         Some(format!("bound {bound}: the verdict is {:?}, cut is {cut}", report.verdict))
     } else if counted != expected {
         Some(format!("bound {bound}: {counted:?} states and transitions, not {expected:?}"))
-    } else if seen.as_ref() != Some(&system_states) {
+    } else if seen != system_states {
         Some(format!("bound {bound}: {seen:?}, not {system_states:?}"))
     } else if report.coverage.depth > bound {
         Some(format!("bound {bound}: depth {}", report.coverage.depth))
@@ -68,18 +94,21 @@ fn differs_within(model: &Model, found: &Findings, search: &Search, bound: u32) 
 /// In what searches without a bound differ from what the naive checker found.
 fn differs(model: &Model, found: &Findings) -> Vec<String> {
     let mut all = Vec::new();
-    for &engine in engines(found.depths.len()) {
-        let search = bounded(engine, None);
-        match explored(model, &search) {
+    for &which in engines(found.depths.len()) {
+        let search = bounded(None);
+        match explored(model, &*which.engine(), &search) {
             Err(panicked) => all.push(panicked),
             // Whoever runs handlers each time does not know how many local steps there are.
-            Ok(report) if engine == Engine::PlainDepth && report.verdict.violation().is_none() => {
-                all.extend(differs_within(model, found, &search, u32::MAX));
+            Ok(report) if which == Which::Plain && report.verdict.violation().is_none() => {
+                all.extend(differs_within(model, found, which, &search, u32::MAX));
                 all.extend(
                     (!found.broken.is_empty()).then(|| format!("holds, but {:?} break", found.broken)),
                 );
             }
-            Ok(report) => all.extend(differences(model, found, &search, &report)),
+            Ok(report) => {
+                let depth_first = Explore::default().order(Order::Depth);
+                all.extend(differences(model, found, (&depth_first, &search), &report));
+            }
         }
     }
     all
@@ -95,8 +124,8 @@ fn disagreements(protocol: &RandomProtocol) -> Option<Vec<String>> {
         let bare = protocol.without_properties().model();
         all.extend(differs(&bare, &found));
         let bounds = [0, found.depth() / 2, found.depth().saturating_sub(1), found.depth()];
-        for &engine in engines(found.depths.len()) {
-            let differs = |at: u32| differs_within(&bare, &found, &bounded(engine, Some(at)), at);
+        for &which in engines(found.depths.len()) {
+            let differs = |at: u32| differs_within(&bare, &found, which, &bounded(Some(at)), at);
             all.extend(bounds.into_iter().filter_map(differs));
         }
     }
@@ -105,7 +134,7 @@ fn disagreements(protocol: &RandomProtocol) -> Option<Vec<String>> {
 
 #[test]
 fn random_protocols() {
-    let results = for_each_seed(seeds(), |seed| disagreements(&RandomProtocol::new(seed)));
+    let results = for_each_seed(BOUNDED.seeds(), |seed| disagreements(&RandomProtocol::new(seed)));
     let compared = results.iter().filter(|(_, result)| result.is_some()).count();
     let disagreeing: Vec<String> = results
         .iter()
@@ -114,7 +143,7 @@ fn random_protocols() {
     println!("{compared} protocols compared");
     let first = disagreeing.iter().take(5).map(String::as_str).collect::<Vec<_>>().join("\n");
     assert!(disagreeing.is_empty(), "{} protocols disagree:\n{first}", disagreeing.len());
-    assert!(std::env::var_os("QUORATE_SEEDS").is_some() || compared >= 2_000, "{compared} compared");
+    assert!(compared >= BOUNDED.least(2_000), "{compared} compared");
 }
 
 /// On how many protocols a mistake must be noticed.
@@ -126,11 +155,12 @@ fn a_state_met_on_a_shorter_way_is_not_looked_at_again() {
         let bare = RandomProtocol::new(*seed).without_properties().model();
         let Some(found) = search(&bare, 1_000).filter(|found| found.broken.is_empty()) else { return false };
         (1..found.depth()).any(|bound| {
-            let right = bounded(Engine::BoundedDepth, Some(bound));
-            let tuning = Tuning { mutant: Some(Mutant::NoSecondLook), ..right.tuning };
-            differs_within(&bare, &found, &Search { tuning, ..right }, bound).is_some()
+            let tuning = Tuning { mutant: Some(Mutant::NoSecondLook), ..Tuning::default() };
+            let wrong = bounded(Some(bound)).tuning(tuning);
+            differs_within(&bare, &found, Which::Remembering, &wrong, bound).is_some()
         })
     };
     let noticed: Vec<u64> = (0..500).filter(differs).take(NOTICED_MIN).collect();
     assert_eq!(noticed.len(), NOTICED_MIN, "noticed by seeds {noticed:?} only");
+    BOUNDED.catches(Mutant::NoSecondLook, &noticed);
 }

@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 
-use quorate::engine::{Order, Search};
+use quorate::engine::{Count, Explore, Order, Search};
 use quorate::model::Model;
 use quorate::world::{Channel, CrashSends, Crashes, Delivery, World};
 use quorate::{Monitor, ProcessId, System, observe};
@@ -40,9 +40,10 @@ fn found(system: System<char>, world: World) -> Findings {
 fn agreed(model: &Model) -> Findings {
     let found = search(model, 1_000).unwrap();
     for order in [Order::Breadth, Order::Depth] {
-        let search = Search { order, threads: 1, count_system_states: true, ..Search::default() };
-        let report = explored(model, &search).unwrap();
-        assert_eq!(differences(model, &found, &search, &report), Vec::<String>::new());
+        let engine = Explore::default().order(order).count(Count::SystemStates);
+        let search = Search::default().threads(1);
+        let report = explored(model, &engine, &search).unwrap();
+        assert_eq!(differences(model, &found, (&engine, &search), &report), Vec::<String>::new());
     }
     found
 }

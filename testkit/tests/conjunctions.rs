@@ -1,17 +1,19 @@
 //! How many processes satisfy a local predicate at once, component by component: the verdicts of the naive checker, with
 //! bags and in order, process by process and in groups; and at how many cuts that is looked at.
 
-use quorate::engine::dir::{Components, dir};
-use quorate::engine::{Mutant, Search, Tuning};
+use quorate::engine::components::Partition;
+use quorate::engine::{Components, Engine, Search};
 use quorate::model::Model;
 use quorate::property::{Observation, Property, When};
 use quorate::replay::Replay;
 use quorate::report::{Report, Verdict};
+use quorate::testing::{Mutant, Tuning};
 use quorate::world::{Channel, World};
 use quorate::{ProcessId, Role, RoleName, System, Transitions, observe};
-use quorate_testkit::corpus::{self, STATES_MAX, for_each_seed, one_seed};
+use quorate_testkit::corpus::{STATES_MAX, for_each_seed, one_seed};
 use quorate_testkit::naive::{Findings, search};
 use quorate_testkit::random::RandomProtocol;
+use quorate_testkit::tier::{CONJUNCTIONS, CONJUNCTIONS_IN_ORDER, Family, are_seeds_named};
 
 /// Components with more places are too large.
 const PLACES_MAX: u64 = 1_000;
@@ -19,14 +21,14 @@ const PLACES_MAX: u64 = 1_000;
 const VARIANTS: u64 = 4;
 
 /// The same model process by process, in groups of neighbours and of others, and as a whole.
-fn partitions(model: &Model) -> Vec<Components> {
+fn partitions(model: &Model) -> Vec<Partition> {
     let ids: Vec<ProcessId> = model.ids().collect();
     let pairs: Vec<Vec<ProcessId>> = ids.chunks(2).map(<[ProcessId]>::to_vec).collect();
     let every_second = |from: usize| ids.iter().skip(from).step_by(2).copied().collect();
     let apart: Vec<Vec<ProcessId>> = vec![every_second(0), every_second(1)];
     let groups = [pairs, apart, vec![ids.clone()]];
-    let groups = groups.map(|groups| Components::groups(model, &groups).expect("all are there"));
-    [Components::processes(model)].into_iter().chain(groups).collect()
+    let groups = groups.map(|groups| Partition::groups(model, &groups).expect("all are there"));
+    [Partition::processes(model)].into_iter().chain(groups).collect()
 }
 
 /// In what a report differs from what the naive checker found.
@@ -73,13 +75,10 @@ fn compare(seed: u64, channel: Channel, mutant: Option<Mutant>) -> Option<Compar
         let found = search(&model, STATES_MAX)?;
         let partitions = partitions(&model).into_iter().enumerate();
         for (at, components) in partitions.take(if variant == 0 && mutant.is_none() { 4 } else { 1 }) {
-            let search = Search {
-                components: Some(components.clone()),
-                states_max: Some(PLACES_MAX),
-                tuning: Tuning { mutant, ..Tuning::default() },
-                ..Search::default()
-            };
-            let report = dir(&model, &search, &mut ());
+            let engine = Components::default().partition(components.clone());
+            let tuning = Tuning { mutant, ..Tuning::default() };
+            let search = Search::default().states_max(PLACES_MAX).tuning(tuning);
+            let report = engine.run(&model, &search, &mut ());
             let is_grouped = usize::from(at > 0);
             match &report.verdict {
                 // A group tells apart all that it has been through.
@@ -87,9 +86,9 @@ fn compare(seed: u64, channel: Channel, mutant: Option<Mutant>) -> Option<Compar
                 Verdict::Violated(_) => compared.violated[is_grouped] += 1,
                 Verdict::Holds => {
                     compared.held[is_grouped] += 1;
-                    let everywhere = dir(&written_out, &search, &mut ());
+                    let everywhere = engine.run(&written_out, &search, &mut ());
                     for (cuts, report) in compared.cuts.iter_mut().zip([&report, &everywhere]) {
-                        *cuts += report.interfaces.expect("it explores components").cuts;
+                        *cuts += report.components().expect("it explores components").cuts;
                     }
                 }
             }
@@ -102,10 +101,8 @@ fn compare(seed: u64, channel: Channel, mutant: Option<Mutant>) -> Option<Compar
 
 #[track_caller]
 #[expect(clippy::print_stdout, reason = "a test may say what it has seen")]
-fn compare_all(channel: Channel, seeds: std::ops::Range<u64>) {
-    let others = std::env::var_os("QUORATE_SEEDS").is_some();
-    let seeds = if others { corpus::seeds() } else { seeds };
-    let results = for_each_seed(seeds, |seed| compare(seed, channel, None));
+fn compare_all(channel: Channel, family: &Family) {
+    let results = for_each_seed(family.seeds(), |seed| compare(seed, channel, None));
     let compared: Vec<(u64, &Compared)> =
         results.iter().filter_map(|(seed, compared)| Some((*seed, compared.as_ref()?))).collect();
     let sum = |of: fn(&Compared) -> usize| compared.iter().map(|(_, compared)| of(compared)).sum::<usize>();
@@ -123,21 +120,25 @@ fn compare_all(channel: Channel, seeds: std::ops::Range<u64>) {
         .collect();
     let first: Vec<&str> = different.iter().take(8).map(String::as_str).collect();
     assert!(different.is_empty(), "{} protocols differ:\n{}", different.len(), first.join("\n"));
-    if others {
+    if are_seeds_named() {
         return;
     }
-    assert!(compared.len() >= 200, "only {} protocols were compared", compared.len());
-    assert!(held.min(violated) > 200 && held_in_groups.min(violated_in_groups) > 200, "they test too little");
+    let least = family.least(200);
+    assert!(compared.len() >= least, "only {} protocols were compared", compared.len());
+    assert!(
+        held.min(violated) > least && held_in_groups.min(violated_in_groups) > least,
+        "they test too little"
+    );
 }
 
 #[test]
 fn random_protocols() {
-    compare_all(Channel::Bag, 0..560);
+    compare_all(Channel::Bag, &CONJUNCTIONS);
 }
 
 #[test]
 fn random_protocols_in_order() {
-    compare_all(Channel::Fifo, 2_000..2_450);
+    compare_all(Channel::Fifo, &CONJUNCTIONS_IN_ORDER);
 }
 
 /// The comparison can fail: if no component waits for what others send, violations are missed.
@@ -149,6 +150,7 @@ fn a_mutant_is_noticed() {
     };
     let noticed: Vec<u64> = (0..560).filter(differs).take(3).collect();
     assert_eq!(noticed.len(), 3, "noticed by seeds {noticed:?} only");
+    CONJUNCTIONS.catches(Mutant::NoWaiting, &noticed);
 }
 
 /// Reproduces one protocol of the above: the one that `QUORATE_SEED` names.
@@ -203,11 +205,11 @@ impl Role for Sink {
 fn explored(system: System<()>, mutant: Option<Mutant>) -> Report {
     let model = system.build().expect("it makes sense");
     let tuning = Tuning { mutant, ..Tuning::default() };
-    dir(&model, &Search { tuning, ..Search::default() }, &mut ())
+    Components::default().run(&model, &Search::default().tuning(tuning), &mut ())
 }
 
 fn cuts(report: &Report) -> u64 {
-    report.interfaces.expect("it explores components").cuts
+    report.components().expect("it explores components").cuts
 }
 
 /// The first has not begun when the others are done: they would have to, for all to satisfy it.
@@ -230,7 +232,7 @@ fn conjunctions_are_found_in_few_cuts() {
         let together = explored(system(together), None);
         everywhere.assert_holds();
         together.assert_holds();
-        assert_eq!(together.interfaces.map(|all| all.global_skeletons), Some(1));
+        assert_eq!(together.components().map(|all| all.global_skeletons), Some(1));
         // Before the signal there is one cut; after it everybody has told the sink of any number of steps.
         let all = (STEPS + 1).pow(u32::try_from(workers).expect("a few")) + 1;
         assert_eq!(cuts(&everywhere), all as u64, "{workers} workers");
@@ -355,7 +357,7 @@ fn a_predicate_that_panics_is_broken() {
         let system = system.role(SINK, 1, |_| Sink).property(Property::at_most("few", limit, observe(bad)));
         let model = system.build().expect("it makes sense");
         let found = search(&model, STATES_MAX).expect("few states");
-        let report = dir(&model, &Search::default(), &mut ());
+        let report = Components::default().run(&model, &Search::default(), &mut ());
         assert_eq!(difference(&model, &found, &report), None, "limit {limit}");
         assert!(report.verdict.violation().is_some(), "limit {limit}");
     }

@@ -5,9 +5,10 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 
 use quorate::model::{Model, QuorumSystem, Trigger};
 use quorate::property::When;
-use quorate_testkit::corpus::{STATES_MAX, for_each_seed, seeds};
+use quorate_testkit::corpus::{STATES_MAX, for_each_seed};
 use quorate_testkit::naive::{Findings, LocalStep, NO_PANIC, search};
 use quorate_testkit::random::RandomProtocol;
+use quorate_testkit::tier::CORPUS;
 
 /// What must happen in at least so many of a thousand protocols.
 const SHARES: [(&str, usize); 20] = [
@@ -35,7 +36,7 @@ const SHARES: [(&str, usize); 20] = [
 
 #[test]
 fn every_danger_has_its_share() {
-    let results = for_each_seed(seeds(), |seed| {
+    let results = for_each_seed(CORPUS.full, |seed| {
         let protocol = RandomProtocol::new(seed);
         let model = protocol.model();
         let found = search(&model, STATES_MAX)?;

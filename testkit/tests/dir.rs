@@ -3,23 +3,24 @@
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use quorate::engine::dir::{Components, Part, dir};
-use quorate::engine::{Mutant, Search, Tuning};
+use quorate::engine::components::{Part, Partition};
+use quorate::engine::{Components, Engine, Search};
 use quorate::model::Model;
 use quorate::replay::Replay;
 use quorate::report::{Coverage, Report, Stopped, Verdict};
+use quorate::testing::{Mutant, Tuning};
 use quorate::world::{Channel, World};
 use quorate::{ProcessId, Role, RoleName, System, Transitions, observe};
-use quorate_testkit::corpus::{self, STATES_MAX, for_each_seed, one_seed};
+use quorate_testkit::corpus::{STATES_MAX, for_each_seed, one_seed};
 use quorate_testkit::maximal_runs::{self, Runs};
 use quorate_testkit::naive::{Findings, search};
 use quorate_testkit::random::RandomProtocol;
+use quorate_testkit::tier::{COMPONENTS, COMPONENTS_IN_ORDER, Family, SYSTEMS_AS_GROUPS, are_seeds_named};
 
 /// Protocols with more are skipped.
 const RUN_STATES_MAX: usize = 5_000;
 /// Components with more places are too large.
 const PLACES_MAX: u64 = 2_000;
-const SEEDS: std::ops::Range<u64> = 0..1_250;
 
 fn zoo(name: &str, given: &[(&str, &str)]) -> Model {
     let protocols = quorate_zoo::protocols();
@@ -49,21 +50,21 @@ fn the_enumerator_finds_the_known_numbers_of_runs() {
 }
 
 /// The same model process by process and, if there are enough, in groups of two.
-fn partitions(model: &Model) -> Vec<Components> {
+fn partitions(model: &Model) -> Vec<Partition> {
     let ids: Vec<ProcessId> = model.ids().collect();
     let pairs: Vec<Vec<ProcessId>> = ids.chunks(2).map(<[ProcessId]>::to_vec).collect();
     // Neighbours tend to have the same role; these do not.
     let apart: Vec<Vec<ProcessId>> =
         [ids.iter().step_by(2).copied().collect(), ids.iter().skip(1).step_by(2).copied().collect()].to_vec();
     let whole = vec![ids.clone()];
-    let groups = [pairs.clone(), apart, whole]
-        .map(|groups| Components::groups(model, &groups).expect("all are there"));
-    [Components::processes(model)].into_iter().chain(groups).chain(systems(model, &ids, &pairs)).collect()
+    let groups =
+        [pairs.clone(), apart, whole].map(|groups| Partition::groups(model, &groups).expect("all are there"));
+    [Partition::processes(model)].into_iter().chain(groups).chain(systems(model, &ids, &pairs)).collect()
 }
 
 /// Components that are systems of components: of pairs, of processes, and of a process and a system of the others but
 /// the last.
-fn systems(model: &Model, ids: &[ProcessId], pairs: &[Vec<ProcessId>]) -> Vec<Components> {
+fn systems(model: &Model, ids: &[ProcessId], pairs: &[Vec<ProcessId>]) -> Vec<Partition> {
     let each = |ids: &[ProcessId]| -> Vec<Part> { ids.iter().map(|id| Part::Processes(vec![*id])).collect() };
     let of_pairs = vec![Part::System(pairs.iter().cloned().map(Part::Processes).collect())];
     let half = ids.len() / 2;
@@ -73,7 +74,7 @@ fn systems(model: &Model, ids: &[ProcessId], pairs: &[Vec<ProcessId>]) -> Vec<Co
         Part::System(vec![Part::Processes(ids[..1].to_vec()), Part::System(each(&ids[1..last]))]),
         Part::Processes(ids[last..].to_vec()),
     ];
-    [of_pairs, halves, deep].map(|parts| Components::parts(model, &parts).expect("all are there")).to_vec()
+    [of_pairs, halves, deep].map(|parts| Partition::parts(model, &parts).expect("all are there")).to_vec()
 }
 
 /// In what a report differs from what the naive checker and the enumerator of runs found.
@@ -96,7 +97,7 @@ fn differences(model: &Model, found: &Findings, runs: Runs, report: &Report) -> 
         Verdict::Holds => {}
         other => differences.push(format!("the verdict is {}", other.word())),
     }
-    let counted = report.interfaces.and_then(|interfaces| interfaces.global_traces);
+    let counted = report.components().and_then(|interfaces| interfaces.global_traces);
     if let (Verdict::Holds, Runs::Count(runs)) = (&report.verdict, runs)
         && counted != Some(runs)
     {
@@ -109,7 +110,7 @@ fn differences(model: &Model, found: &Findings, runs: Runs, report: &Report) -> 
 fn figures(report: &Report) -> String {
     let Coverage { states, transitions, terminal_states, local_steps, handler_calls, .. } = report.coverage;
     let counts = (states, transitions, terminal_states, local_steps, handler_calls);
-    format!("{:?}, {:?}, {counts:?}", report.verdict, report.interfaces)
+    format!("{:?}, {:?}, {counts:?}", report.verdict, report.components())
 }
 
 /// What came of one protocol.
@@ -143,25 +144,21 @@ fn compare(seed: u64, channel: Channel) -> Option<Compared> {
         // Systems take longer.
         let count = if seed.is_multiple_of(2) { usize::MAX } else { 4 };
         for components in partitions(&model).into_iter().take(count) {
-            let search = Search {
-                components: Some(components.clone()),
-                states_max: Some(PLACES_MAX),
-                threads: 3,
-                ..Search::default()
-            };
-            let report = dir(&model, &search, &mut ());
-            let alone = dir(&model, &Search { threads: 1, ..search }, &mut ());
+            let engine = Components::default().partition(components.clone());
+            let search = Search::default().states_max(PLACES_MAX);
+            let report = engine.run(&model, &search.clone().threads(3), &mut ());
+            let alone = engine.run(&model, &search.threads(1), &mut ());
             if figures(&alone) != figures(&report) {
                 compared.differences.push(format!("{:?} on one thread", figures(&alone)));
             }
-            if components != Components::processes(&model) && report.verdict.word() == "unknown" {
+            if components != Partition::processes(&model) && report.verdict.word() == "unknown" {
                 // A group tells apart all that it has been through.
                 continue;
             }
-            compared.groups += usize::from(components != Components::processes(&model));
+            compared.groups += usize::from(components != Partition::processes(&model));
             compared.violated |= report.verdict.violation().is_some();
             let holds = report.verdict.word() == "holds";
-            let interfaces = report.interfaces.expect("it explores components");
+            let interfaces = report.components().expect("it explores components");
             compared.runs |= holds && runs != Runs::Panics;
             compared.reduced |= interfaces.global_traces > Some(interfaces.global_skeletons.into());
             let differ = differences(&model, &found, runs, &report);
@@ -173,9 +170,8 @@ fn compare(seed: u64, channel: Channel) -> Option<Compared> {
 
 #[track_caller]
 #[expect(clippy::print_stdout, reason = "a test may say what it has seen")]
-fn compare_all(channel: Channel, seeds: std::ops::Range<u64>, wanted: usize) {
-    let others = std::env::var_os("QUORATE_SEEDS").is_some();
-    let results = for_each_seed(if others { corpus::seeds() } else { seeds }, |seed| compare(seed, channel));
+fn compare_all(channel: Channel, family: &Family, wanted: usize) {
+    let results = for_each_seed(family.seeds(), |seed| compare(seed, channel));
     let compared: Vec<(u64, &Compared)> =
         results.iter().filter_map(|(seed, compared)| Some((*seed, compared.as_ref()?))).collect();
     let with = |has: fn(&Compared) -> bool| compared.iter().filter(|(_, compared)| has(compared)).count();
@@ -192,9 +188,10 @@ fn compare_all(channel: Channel, seeds: std::ops::Range<u64>, wanted: usize) {
         .collect();
     let first: Vec<&str> = different.iter().take(8).map(String::as_str).collect();
     assert!(different.is_empty(), "{} protocols differ:\n{}", different.len(), first.join("\n"));
-    if others {
+    if are_seeds_named() {
         return;
     }
+    let wanted = family.least(wanted);
     assert!(compared.len() >= wanted, "only {} protocols were compared", compared.len());
     assert!(groups > 2 * wanted, "only {groups} groupings were compared");
     assert!(violated > wanted / 10 && runs > wanted / 2 && reduced > wanted / 20, "they test too little");
@@ -202,12 +199,12 @@ fn compare_all(channel: Channel, seeds: std::ops::Range<u64>, wanted: usize) {
 
 #[test]
 fn random_protocols() {
-    compare_all(Channel::Bag, SEEDS, 500);
+    compare_all(Channel::Bag, &COMPONENTS, 500);
 }
 
 #[test]
 fn random_protocols_in_order() {
-    compare_all(Channel::Fifo, 2_000..2_500, 200);
+    compare_all(Channel::Fifo, &COMPONENTS_IN_ORDER, 200);
 }
 
 /// The comparison can fail: without one of the parts that make it right, the engine is noticed.
@@ -229,14 +226,16 @@ fn mutants_are_noticed() {
                 Mutant::NoHeldRests => partitions(&model).pop(),
                 _ => None,
             };
-            let search = Search { components, tuning, states_max: Some(PLACES_MAX), ..Search::default() };
+            let engine = components.into_iter().fold(Components::default(), Components::partition);
+            let search = Search::default().states_max(PLACES_MAX).tuning(tuning);
             let runs = maximal_runs::count(&model, 1_000);
-            let report = |runs| (runs, dir(&model, &search, &mut ()).interfaces);
+            let report = |runs| (runs, engine.run(&model, &search, &mut ()).components());
             matches!(runs, Runs::Count(runs) if !RandomProtocol::new(*seed).cyclic()
                 && matches!(report(runs), (runs, Some(counted)) if counted.global_traces != Some(runs)))
         };
         let noticed: Vec<u64> = seeds.filter(differs).take(wanted).collect();
         assert_eq!(noticed.len(), wanted, "{mutant:?} is noticed by seeds {noticed:?} only");
+        COMPONENTS.catches(mutant, &noticed);
     }
 }
 
@@ -255,22 +254,28 @@ fn a_system_is_seen_as_its_group_is() {
         let groups = [one, other].map(|ids| Part::Processes(ids.to_vec()));
         let systems = [one, other].map(|ids| Part::System(each(ids)));
         let seen = [groups, systems].map(|parts| {
-            let components = Components::parts(&model, &parts);
-            let search = Search { components, states_max: Some(PLACES_MAX / 4), ..Search::default() };
-            let report = dir(&model, &search, &mut ());
-            let interfaces = report.interfaces.filter(|_| report.verdict.word() == "holds");
+            let partition = Partition::parts(&model, &parts).expect("all are there");
+            let engine = Components::default().partition(partition);
+            let report = engine.run(&model, &Search::default().states_max(PLACES_MAX / 4), &mut ());
+            let interfaces = report.components().filter(|_| report.verdict.word() == "holds");
             interfaces.map(|seen| (seen.global_skeletons, seen.global_traces, seen.local_traces))
         });
         let [Some(groups), Some(systems)] = seen else { return None };
         Some((groups, systems))
     };
-    let seen: Vec<_> = for_each_seed(0..700, seen).into_iter().filter_map(|(_, seen)| seen).collect();
+    let seen: Vec<_> =
+        for_each_seed(SYSTEMS_AS_GROUPS.seeds(), seen).into_iter().filter_map(|(_, seen)| seen).collect();
     let mut fewer = 0;
     for (groups, systems) in &seen {
         assert_eq!((groups.0, groups.1), (systems.0, systems.1));
         fewer += usize::from(systems.2 < groups.2);
     }
-    assert!(seen.len() > 60 && fewer > 20, "{} were compared, {fewer} have fewer local traces", seen.len());
+    let least = |of| SYSTEMS_AS_GROUPS.least(of);
+    assert!(
+        seen.len() > least(60) && fewer > least(20),
+        "{} were compared, {fewer} have fewer local traces",
+        seen.len()
+    );
 }
 
 /// Reproduces one protocol of the above: the one that `QUORATE_SEED` names.
@@ -306,7 +311,7 @@ impl Role for Moody {
 #[test]
 fn handlers_that_are_no_functions_are_noticed() {
     let model = System::new().role(MOODY, 2, |_| Moody(false)).build().unwrap();
-    let report = dir(&model, &Search::default(), &mut ());
+    let report = Components::default().run(&model, &Search::default(), &mut ());
     let told = format!("{:?}", report.verdict);
     assert!(
         matches!(report.verdict, Verdict::Unknown(Stopped::Impure(_))) && told.contains("'send'"),
@@ -360,9 +365,9 @@ fn a_group_panics_where_it_is_cut_back_to() {
         .invariant("quiet", observe(|shy: &Shy| shy.said), |_| true);
     let model = system.build().unwrap();
     let ids: Vec<ProcessId> = model.ids().collect();
-    let components = Components::groups(&model, &[ids[..2].to_vec(), ids[2..].to_vec()]);
-    let search = Search { components, ..Search::default() };
-    let report = dir(&model, &search, &mut ());
+    let groups = Partition::groups(&model, &[ids[..2].to_vec(), ids[2..].to_vec()]);
+    let engine = Components::default().partition(groups.expect("all are there"));
+    let report = engine.run(&model, &Search::default(), &mut ());
     assert!(matches!(report.verdict, Verdict::Violated(_)), "{:?}", report.verdict);
 }
 
@@ -372,9 +377,9 @@ fn restarts_are_counted_too() {
     for restarts in [1, 2] {
         let world = World { restarts: vec![("node".to_string(), restarts)], ..World::default() };
         let model = zoo("pam", &[("nodes", "2"), ("ballots", "1")]).in_world(world).unwrap();
-        let report = dir(&model, &Search::default(), &mut ());
+        let report = Components::default().run(&model, &Search::default(), &mut ());
         report.assert_holds();
-        let counted = report.interfaces.unwrap().global_traces.map(Runs::Count);
+        let counted = report.components().unwrap().global_traces.map(Runs::Count);
         assert_eq!(counted, Some(maximal_runs::count(&model, 2_000_000)), "{restarts} restarts");
     }
 }
@@ -397,9 +402,9 @@ fn the_zoo_has_as_many_runs_as_the_enumerator_finds() {
         ("pastry", vec![("nodes", "2")]),
     ] {
         let model = zoo(name, &given);
-        let report = dir(&model, &Search::default(), &mut ());
+        let report = Components::default().run(&model, &Search::default(), &mut ());
         report.assert_holds();
-        let counted = report.interfaces.unwrap().global_traces.map(Runs::Count);
+        let counted = report.components().unwrap().global_traces.map(Runs::Count);
         assert_eq!(counted, Some(maximal_runs::count(&model, 2_000_000)), "{name} {given:?}");
     }
 }
@@ -414,11 +419,11 @@ fn philosophers_in_two_components_have_as_many_runs() {
         let half = philosophers / 2;
         let together = |seats: std::ops::Range<usize>| [&sitting[seats.clone()], &forks[seats]].concat();
         let groups = [together(0..half), together(half..philosophers)];
-        let components = Components::groups(&model, &groups).expect("all are there");
-        let search = Search { components: Some(components), ..Search::default() };
-        let report = dir(&model, &search, &mut ());
+        let components = Partition::groups(&model, &groups).expect("all are there");
+        let engine = Components::default().partition(components);
+        let report = engine.run(&model, &Search::default(), &mut ());
         report.assert_holds();
-        let counted = report.interfaces.unwrap().global_traces.map(Runs::Count);
+        let counted = report.components().unwrap().global_traces.map(Runs::Count);
         assert_eq!(counted, Some(maximal_runs::count(&model, 2_000_000)), "{philosophers} philosophers");
     }
 }

@@ -3,16 +3,18 @@
 //! states at once, which is asked of every pair that the closure allows.
 
 use quorate::Report;
-use quorate::engine::{Classes, Engine, Mutant, Search, Tuning, closure_of, search as check};
+use quorate::engine::{CombineBy, Engine, Explore, Local, Search, strongest_reductions};
 use quorate::model::{Model, Value};
 use quorate::property::{Monitor, Property, When};
 use quorate::reduce::Reductions;
 use quorate::report::Verdict;
+use quorate::testing::{Mutant, Tuning, closure_of};
 use quorate::world::{Channel, World};
 use quorate::{Outbox, ProcessId, Received, Role, RoleName, System, Transitions, observe};
-use quorate_testkit::corpus::{for_each_seed, seeds};
+use quorate_testkit::corpus::for_each_seed;
 use quorate_testkit::naive::{Findings, NO_PANIC, search};
 use quorate_testkit::random::RandomProtocol;
+use quorate_testkit::tier::{DUPLICATES, LOCAL, SNAPSHOTS};
 use quorate_testkit::worlds::random_world;
 
 /// Protocols with more states are skipped.
@@ -23,9 +25,19 @@ const WIDE: Tuning = Tuning { closure_max: 400, ..Tuning::DEFAULT };
 const TIGHT: Tuning = Tuning { closure_max: 6, ..Tuning::DEFAULT };
 const CLOSE: Tuning = Tuning { closure_max: 24, ..Tuning::DEFAULT };
 
-fn local(model: &Model, search: Search) -> Report {
-    let reductions = Reductions::strongest(model).0;
-    check(model, &Search { engine: Engine::Local, threads: 1, reductions, ..search }, &mut ())
+fn local(model: &Model, engine: &Local, tuning: Tuning) -> Report {
+    let reductions = strongest_reductions(engine, model).0;
+    engine.run(model, &Search::default().threads(1).reductions(reductions).tuning(tuning), &mut ())
+}
+
+/// What the engine says as it is.
+fn plainly(model: &Model, tuning: Tuning) -> Report {
+    local(model, &Local::default(), tuning)
+}
+
+/// What global states say.
+fn global(model: &Model, engine: &Explore, reductions: Reductions) -> Report {
+    engine.run(model, &Search::default().threads(1).reductions(reductions), &mut ())
 }
 
 /// Is the answer wrong?
@@ -39,12 +51,12 @@ fn differs(found: &Findings, report: &Report) -> Option<String> {
 /// In what the engine differs from the naive checker, however it is tuned.
 fn disagreement(model: &Model) -> Option<String> {
     let found = search(model, STATES_MAX)?;
-    for (tuning, classes) in
-        [(WIDE, Classes::Observations), (TIGHT, Classes::Observations), (CLOSE, Classes::States)]
+    for (tuning, combine_by) in
+        [(WIDE, CombineBy::Observations), (TIGHT, CombineBy::Observations), (CLOSE, CombineBy::States)]
     {
-        let report = local(model, Search { tuning, classes, ..Search::default() });
+        let report = local(model, &Local::default().combine_by(combine_by), tuning);
         if let Some(differs) = differs(&found, &report) {
-            return Some(format!("closure of {}, {classes:?}: {differs}", tuning.closure_max));
+            return Some(format!("closure of {}, {combine_by:?}: {differs}", tuning.closure_max));
         }
         if let Some((closure, precision)) = closure_of(model, tuning) {
             let missing =
@@ -55,7 +67,7 @@ fn disagreement(model: &Model) -> Option<String> {
             }
         }
     }
-    let bounded = local(model, Search { local_events_max: Some(2), tuning: WIDE, ..Search::default() });
+    let bounded = local(model, &Local::default().own_steps_max(2), WIDE);
     match &bounded.verdict {
         Verdict::HoldsWithin(_) => None,
         _ => differs(&found, &bounded).map(|differs| format!("few local events: {differs}")),
@@ -70,7 +82,7 @@ fn fail_if_any(disagreeing: &[(u64, String)]) {
 
 #[test]
 fn random_protocols() {
-    let results = for_each_seed(seeds(), |seed| disagreement(&RandomProtocol::new(seed).model()));
+    let results = for_each_seed(LOCAL.seeds(), |seed| disagreement(&RandomProtocol::new(seed).model()));
     let disagreeing: Vec<(u64, String)> =
         results.into_iter().filter_map(|(seed, differs)| Some((seed, differs?))).collect();
     fail_if_any(&disagreeing);
@@ -78,7 +90,7 @@ fn random_protocols() {
 
 #[test]
 fn random_protocols_in_random_worlds() {
-    let results = for_each_seed(seeds(), |seed| {
+    let results = for_each_seed(LOCAL.seeds(), |seed| {
         let model = RandomProtocol::for_worlds(seed).model();
         let world = random_world(seed, &model);
         disagreement(&model.in_world(world).ok()?)
@@ -130,7 +142,7 @@ fn ask_pairs(protocol: &RandomProtocol, tuning: Tuning) -> Option<Asked> {
             |states: &Vec<Value>| pair.iter().all(|(process, state)| states[process.index()] == *state);
         let reachable = found.system_states.iter().any(together);
         let model = bare.model().asking(Property::never(pair.clone()));
-        let report = local(&model, Search { tuning, ..Search::default() });
+        let report = plainly(&model, tuning);
         match (&report.verdict, reachable) {
             (Verdict::Violated(_), true) => asked.reachable += 1,
             (Verdict::Holds, false) => asked.spurious += 1,
@@ -145,7 +157,7 @@ fn ask_pairs(protocol: &RandomProtocol, tuning: Tuning) -> Option<Asked> {
 
 #[test]
 fn every_candidate_is_decided_as_the_naive_checker_does() {
-    let results = for_each_seed(seeds(), |seed| ask_pairs(&RandomProtocol::new(seed), WIDE));
+    let results = for_each_seed(LOCAL.seeds(), |seed| ask_pairs(&RandomProtocol::new(seed), WIDE));
     let mut total = Asked::default();
     let mut wrong = Vec::new();
     for (seed, asked) in results {
@@ -156,7 +168,10 @@ fn every_candidate_is_decided_as_the_naive_checker_does() {
     }
     println!("{} pairs are reached, {} only seem to be", total.reachable, total.spurious);
     fail_if_any(&wrong);
-    assert!(total.reachable > 2_000 && total.spurious > 500, "the pairs tell both ways");
+    assert!(
+        total.reachable > LOCAL.least(2_000) && total.spurious > LOCAL.least(500),
+        "the pairs tell both ways"
+    );
 }
 
 /// Starts along a run to a pair of local states, and asks from there for that pair and for others. Says how often it
@@ -167,7 +182,7 @@ fn ask_from_snapshots(protocol: &RandomProtocol) -> Option<Result<usize, String>
     let last = found.locals.last()?;
     let far: Vec<(ProcessId, Value)> =
         last.iter().enumerate().map(|(at, state)| (ProcessId::new(at), state.clone())).collect();
-    let reached = local(&bare.model().asking(Property::never(far.clone())), Search::default());
+    let reached = plainly(&bare.model().asking(Property::never(far.clone())), Tuning::default());
     let steps = reached.verdict.violation()?.trace.steps.clone();
     let mut asked = 0;
     for taken in [0, steps.len() / 2, steps.len()] {
@@ -176,7 +191,7 @@ fn ask_from_snapshots(protocol: &RandomProtocol) -> Option<Result<usize, String>
             model.asking(Property::never(together.to_vec()))
         };
         let model = from(&far);
-        let report = local(&model, Search { tuning: WIDE, ..Search::default() });
+        let report = plainly(&model, WIDE);
         let Some(violation) = report.verdict.violation() else {
             return Some(Err(format!("after {taken} steps of {}: {}", steps.len(), report.verdict.word())));
         };
@@ -189,10 +204,10 @@ fn ask_from_snapshots(protocol: &RandomProtocol) -> Option<Result<usize, String>
         for other in found.locals.iter().step_by(found.locals.len().div_ceil(4)) {
             let pair = [(ProcessId::new(0), other[0].clone()), (ProcessId::new(1), other[1].clone())];
             let model = from(&pair);
-            let plain = check(&model, &Search { threads: 1, ..Search::default() }, &mut ());
+            let plain = global(&model, &Explore::default(), Reductions::default());
             let reductions = Reductions::strongest(&model).0;
-            let reduced = check(&model, &Search { threads: 1, reductions, ..Search::default() }, &mut ());
-            let local = local(&model, Search { tuning: CLOSE, ..Search::default() });
+            let reduced = global(&model, &Explore::default(), reductions);
+            let local = plainly(&model, CLOSE);
             asked += 1;
             let words = [plain, reduced, local].map(|report| report.verdict.word());
             if words.iter().any(|word| *word != words[0]) {
@@ -205,12 +220,12 @@ fn ask_from_snapshots(protocol: &RandomProtocol) -> Option<Result<usize, String>
 
 #[test]
 fn from_a_snapshot_a_run_goes_on_as_it_could() {
-    let results = for_each_seed(0..600, |seed| ask_from_snapshots(&RandomProtocol::new(seed)));
+    let results = for_each_seed(SNAPSHOTS.seeds(), |seed| ask_from_snapshots(&RandomProtocol::new(seed)));
     let wrong: Vec<(u64, String)> =
         results.iter().filter_map(|(seed, asked)| Some((*seed, asked.clone()?.err()?))).collect();
     fail_if_any(&wrong);
     let asked: usize = results.into_iter().filter_map(|(_, asked)| asked?.ok()).sum();
-    assert!(asked > 2_000, "asked {asked} times");
+    assert!(asked > SNAPSHOTS.least(2_000), "asked {asked} times");
 }
 
 #[test]
@@ -220,13 +235,15 @@ fn mistakes_are_noticed() {
         let wrong = for_each_seed(seeds, |seed| {
             ask_pairs(&RandomProtocol::new(seed), tuning).is_some_and(|asked| asked.wrong.is_some())
         });
-        wrong.iter().filter(|(_, wrong)| *wrong).count()
+        let noticed: Vec<u64> = wrong.iter().filter(|(_, wrong)| *wrong).map(|(seed, _)| *seed).collect();
+        LOCAL.catches(mutant, &noticed);
+        noticed.len()
     };
     assert!(noticed(Mutant::NoAncestors, 0..100) > 10, "processes must go a way to where things go wrong");
     assert!(noticed(Mutant::ConsumedOnce, 0..1_000) > 0, "messages are sent twice");
     let model = counting(&[Word::Tick(1), Word::Tick(1)], false, false, 2);
     let tuning = Tuning { mutant: Some(Mutant::ConsumedOnce), ..WIDE };
-    assert_eq!(local(&model, Search { tuning, ..Search::default() }).verdict.word(), "holds");
+    assert_eq!(plainly(&model, tuning).verdict.word(), "holds");
 }
 
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
@@ -322,7 +339,7 @@ fn telling(words: &[Word], waits: bool, repeats: bool, limit: u32) -> System<Wor
 }
 
 fn word(model: &Model) -> &'static str {
-    local(model, Search { tuning: WIDE, ..Search::default() }).verdict.word()
+    plainly(model, WIDE).verdict.word()
 }
 
 #[test]
@@ -345,9 +362,9 @@ fn a_closure_that_goes_on_for_ever_is_said_and_the_answer_is_right() {
     let words = [Word::Tick(1), Word::Reset];
     let model = counting(&words, true, true, 2);
     assert!(closure_of(&model, WIDE).is_none(), "ticks come again and again");
-    let report = local(&model, Search { tuning: WIDE, ..Search::default() });
+    let report = plainly(&model, WIDE);
     assert_eq!(report.verdict.word(), "holds");
-    let said = report.local.and_then(|local| local.reservation).unwrap_or_default();
+    let said = report.local().and_then(|local| local.reservation.clone()).unwrap_or_default();
     assert!(said.contains("goes on and on at counter"), "{said}");
     assert_eq!(word(&counting(&words, true, true, 1)), "violated");
 }
@@ -357,9 +374,7 @@ fn few_local_events_are_covered_and_said() {
     let words = [Word::Tick(1), Word::Tick(1), Word::Tick(1)];
     let within = |events, limit| {
         let model = counting(&words, false, false, limit);
-        local(&model, Search { tuning: WIDE, local_events_max: Some(events), ..Search::default() })
-            .verdict
-            .word()
+        local(&model, &Local::default().own_steps_max(events), WIDE).verdict.word()
     };
     assert_eq!((within(2, 3), within(2, 2)), ("holds within", "violated"));
     assert_eq!((within(9, 4), within(9, 3)), ("holds", "violated"));
@@ -369,8 +384,7 @@ fn few_local_events_are_covered_and_said() {
 fn a_limit_on_duplicates_is_said_where_it_was_reached() {
     let model = counting(&[Word::Tick(1), Word::Tick(1)], false, false, 3);
     let within = |duplicates| {
-        let search = Search { duplicates_max: Some(duplicates), threads: 1, ..Search::default() };
-        let report = check(&model, &search, &mut ());
+        let report = global(&model, &Explore::default().copies_max(duplicates), Reductions::default());
         (report.verdict.word(), report.coverage.states)
     };
     // Two ticks wait at once, or they are counted one by one.
@@ -381,7 +395,7 @@ fn a_limit_on_duplicates_is_said_where_it_was_reached() {
 
 #[test]
 fn without_duplicates_bags_are_sets() {
-    let differing = for_each_seed(0..400, |seed| {
+    let differing = for_each_seed(DUPLICATES.seeds(), |seed| {
         let bags = RandomProtocol::new(seed).model();
         let sets = RandomProtocol::new(seed).model();
         let sets = sets.in_world(World { channel: Channel::Set, ..World::default() }).ok()?;
@@ -389,13 +403,10 @@ fn without_duplicates_bags_are_sets() {
         if bags.properties().iter().any(|property| property.when() == When::AtEnd) {
             return None;
         }
-        let plain = |model: &Model, duplicates_max| {
-            check(model, &Search { duplicates_max, threads: 1, ..Search::default() }, &mut ())
-        };
-        let (limited, of_sets) = (plain(&bags, Some(0)), plain(&sets, None));
-        let reductions = Reductions::strongest(&bags).0;
-        let reduced = Search { duplicates_max: Some(0), threads: 1, reductions, ..Search::default() };
-        let reduced = check(&bags, &reduced, &mut ());
+        let no_copies = Explore::default().copies_max(0);
+        let limited = global(&bags, &no_copies, Reductions::default());
+        let of_sets = global(&sets, &Explore::default(), Reductions::default());
+        let reduced = global(&bags, &no_copies, strongest_reductions(&no_copies, &bags).0);
         let holds = |report: &Report| report.verdict.word().starts_with("holds");
         let same = limited.coverage.states == of_sets.coverage.states
             && holds(&limited) == holds(&of_sets)
@@ -426,8 +437,8 @@ fn a_limit_on_duplicates_does_not_hide_that_on_local_events() {
     let words = vec![Word::Tick(1), Word::Tick(1), Word::Tick(1)];
     let model = telling(&words, false, false, 3).monitor("content", Content).build().expect("a valid system");
     let within = |events| {
-        let search = Search { local_events_max: Some(events), duplicates_max: Some(0), ..Search::default() };
-        local(&model, search).verdict
+        let engine = Local::default().own_steps_max(events).explore(Explore::default().copies_max(0));
+        local(&model, &engine, Tuning::default()).verdict
     };
     // Of two ticks that wait at once one is lost, and the third is never told.
     let Verdict::HoldsWithin(said) = within(2) else { panic!("two ticks break nothing: {:?}", within(2)) };

@@ -1,12 +1,14 @@
 //! The comparison can fail: every mistake that is planted in the naive checker is noticed on some random
 //! protocol, as it would be noticed in an engine. What is compared is the same as in agreement.rs.
 
-use quorate::engine::{Search, Sleep, Tuning};
+use quorate::engine::{Explore, Search};
 use quorate::model::{Envelope, QuorumSystem, Trigger};
 use quorate::property::When;
+use quorate::testing::{Sleep, Tuning};
 use quorate_testkit::compare::{differences, explored};
 use quorate_testkit::naive::{Attempt, Letter, Semantics, put, search_with};
 use quorate_testkit::random::RandomProtocol;
+use quorate_testkit::tier::AGREEMENT;
 
 /// On how many protocols a mistake must be noticed.
 const NOTICED_MIN: usize = 3;
@@ -24,13 +26,14 @@ fn noticed(mistake: Semantics) {
 fn noticed_with(mistake: Semantics, tuning: Tuning) {
     let differs = |seed: &u64| {
         let model = RandomProtocol::new(*seed).model();
-        let search = Search { threads: 1, tuning, ..Search::default() };
+        let (engine, search) = (Explore::default(), Search::default().threads(1).tuning(tuning));
         let Some(found) = search_with(&model, STATES_MAX, mistake) else { return false };
-        let report = explored(&model, &search).expect("the engine does not panic");
-        !differences(&model, &found, &search, &report).is_empty()
+        let report = explored(&model, &engine, &search).expect("the engine does not panic");
+        !differences(&model, &found, (&engine, &search), &report).is_empty()
     };
     let noticed: Vec<u64> = (0..SEEDS_MAX).filter(differs).take(NOTICED_MIN).collect();
     assert_eq!(noticed.len(), NOTICED_MIN, "the mistake is noticed by seeds {noticed:?} only");
+    AGREEMENT.catches(std::thread::current().name(), &noticed);
 }
 
 #[test]

@@ -1,11 +1,12 @@
 //! The comparison of worlds.rs can fail: every mistake about channels, delivery, faults, monitors and forged messages
 //! that is planted in the naive checker is noticed on some random protocol in some random world.
 
-use quorate::engine::Search;
+use quorate::engine::{Count, Explore, Search};
 use quorate::world::{Channel, CrashSends, Crashes, Delivery, StepKind, World};
 use quorate_testkit::compare::{differences, explored};
 use quorate_testkit::naive::{Inbox, Semantics, happen, left, may_take, put, search_with};
 use quorate_testkit::random::RandomProtocol;
+use quorate_testkit::tier::WORLDS;
 use quorate_testkit::worlds::random_world;
 
 /// On how many protocols a mistake must be noticed.
@@ -26,13 +27,15 @@ fn noticed(matters: impl Fn(&World) -> bool, mistake: Semantics) {
             return false;
         }
         let Ok(model) = model.in_world(world) else { return false };
-        let search = Search { threads: 1, count_system_states: true, ..Search::default() };
+        let engine = Explore::default().count(Count::SystemStates);
+        let search = Search::default().threads(1);
         let Some(found) = search_with(&model, STATES_MAX, mistake) else { return false };
-        let report = explored(&model, &search).expect("the engine does not panic");
-        !differences(&model, &found, &search, &report).is_empty()
+        let report = explored(&model, &engine, &search).expect("the engine does not panic");
+        !differences(&model, &found, (&engine, &search), &report).is_empty()
     };
     let noticed: Vec<u64> = (0..SEEDS_MAX).filter(differs).take(NOTICED_MIN).collect();
     assert_eq!(noticed.len(), NOTICED_MIN, "the mistake is noticed by seeds {noticed:?} only");
+    WORLDS.catches(std::thread::current().name(), &noticed);
 }
 
 /// A channel that is taken for another.

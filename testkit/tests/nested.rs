@@ -2,19 +2,19 @@
 //! and go on, planted bugs and panics inside, restarts.
 
 use std::sync::{Arc, Mutex};
-use std::time::{Duration, Instant};
 
-use quorate::engine::dir::{Components, Ledger, Logbook, Part, dir};
-use quorate::engine::{Engine, Search, Watch};
+use quorate::engine::components::{LogStore, Part, Partition, ProgressLog};
+use quorate::engine::{Components, Engine, Search};
 use quorate::model::Model;
 use quorate::replay::Replay;
-use quorate::report::{Coverage, Report, Stopped, Verdict};
+use quorate::report::{Report, Verdict};
 use quorate::world::{Channel, World};
 use quorate::{ProcessId, Role, RoleName, System, Transitions};
 use quorate_testkit::corpus::{STATES_MAX, for_each_seed};
 use quorate_testkit::maximal_runs::{self, Runs};
 use quorate_testkit::naive::search;
 use quorate_testkit::random::RandomProtocol;
+use quorate_testkit::tier::{RESTARTS, RESUMED};
 
 /// Searches with more places are skipped.
 const PLACES_MAX: u64 = 2_000;
@@ -24,7 +24,7 @@ fn each(ids: &[ProcessId]) -> Vec<Part> {
 }
 
 /// Two systems, one system of everything, one with neighbours apart, and a system inside of a system.
-fn systems(model: &Model) -> Vec<Components> {
+fn systems(model: &Model) -> Vec<Partition> {
     let ids: Vec<ProcessId> = model.ids().collect();
     let (half, last) = (ids.len() / 2, ids.len() - 1);
     let every_other = |from: usize| -> Vec<ProcessId> { ids.iter().skip(from).step_by(2).copied().collect() };
@@ -39,7 +39,7 @@ fn systems(model: &Model) -> Vec<Components> {
             Part::Processes(ids[last..].to_vec()),
         ]);
     }
-    divisions.iter().map(|parts| Components::parts(model, parts).expect("all are there")).collect()
+    divisions.iter().map(|parts| Partition::parts(model, parts).expect("all are there")).collect()
 }
 
 /// A violation is a run that does what it says.
@@ -54,7 +54,7 @@ fn is_replayed(model: &Model, report: &Report) -> bool {
 #[derive(Clone, Default)]
 struct Memory(Arc<Mutex<Vec<Vec<u64>>>>);
 
-impl Ledger for Memory {
+impl LogStore for Memory {
     fn read(&mut self) -> Result<Vec<Vec<u64>>, String> {
         Ok(self.0.lock().expect("nobody panics").clone())
     }
@@ -71,20 +71,19 @@ impl Ledger for Memory {
 
 /// What must be the same however often a search was stopped.
 fn counts(report: &Report) -> String {
-    let told = report.interfaces.map(|told| (told.local_traces, told.global_skeletons, told.global_traces));
-    format!("{}, {told:?}", report.verdict.word())
+    let seen = report.components().map(|seen| (seen.local_traces, seen.global_skeletons, seen.global_traces));
+    format!("{}, {seen:?}", report.verdict.word())
 }
 
 /// Stops a search after every so many records, and lets it go on. Tells in what it differs.
-fn stopped_anywhere(model: &Model, components: &Components) -> Option<Vec<String>> {
+fn stopped_anywhere(model: &Model, components: &Partition) -> Option<Vec<String>> {
     let whole = Memory::default();
-    let keeping = |ledger: &Memory, states_max| Search {
-        components: Some(components.clone()),
-        states_max: Some(states_max),
-        logbook: Some(Logbook::new(ledger.clone())),
-        ..Search::default()
+    let keeping = |memory: &Memory, states_max| {
+        let engine =
+            Components::default().partition(components.clone()).log(ProgressLog::new(memory.clone()));
+        engine.run(model, &Search::default().states_max(states_max), &mut ())
     };
-    let report = dir(model, &keeping(&whole, PLACES_MAX / 4), &mut ());
+    let report = keeping(&whole, PLACES_MAX / 4);
     if report.verdict.word() != "holds" {
         return None;
     }
@@ -92,7 +91,7 @@ fn stopped_anywhere(model: &Model, components: &Components) -> Option<Vec<String
     let mut differences = Vec::new();
     for kept in (0..=records.len()).step_by((records.len() / 8).max(1)) {
         let ledger = Memory(Arc::new(Mutex::new(records[..kept].to_vec())));
-        let again = dir(model, &keeping(&ledger, 10 * PLACES_MAX), &mut ());
+        let again = keeping(&ledger, 10 * PLACES_MAX);
         if counts(&again) != counts(&report) {
             let (before, now) = (counts(&report), counts(&again));
             differences.push(format!("{kept} of {}: {now}, not {before}", records.len()));
@@ -107,7 +106,7 @@ fn stopped_anywhere(model: &Model, components: &Components) -> Option<Vec<String
 #[test]
 fn searches_of_systems_go_on_from_anywhere() {
     for channel in [Channel::Bag, Channel::Fifo] {
-        let found = for_each_seed(0..120, |seed| {
+        let found = for_each_seed(RESUMED.seeds(), |seed| {
             let protocol = RandomProtocol::new(seed).without_properties();
             if protocol.cyclic() {
                 return None;
@@ -131,18 +130,12 @@ fn searches_of_systems_go_on_from_anywhere() {
             differ.len(),
             &differ[..differ.len().min(8)]
         );
-        assert!(compared > 80, "only {compared} were compared");
+        assert!(compared >= RESUMED.least(81), "only {compared} were compared");
     }
 }
 
-/// Ends a search after some time.
-struct Deadline(Instant);
-
-impl Watch for Deadline {
-    fn round(&mut self, _: &Coverage) -> Option<Stopped> {
-        (Instant::now() > self.0).then_some(Stopped::Interrupted)
-    }
-}
+/// Components with so many places are no longer soon explored.
+const SOON_MAX: u64 = 10_000;
 
 /// Every planted bug, with the processes in systems, as far as it is soon found.
 #[test]
@@ -153,13 +146,13 @@ fn bugs_are_found_inside_of_systems() {
         for bug in protocol.bugs() {
             let arguments = protocol.arguments([], Some(bug.name)).unwrap();
             let model = protocol.instance(&arguments).unwrap().in_world(bug.world.clone()).unwrap();
-            if Engine::Dir.refused(&model).is_some() {
+            if Components::default().refuses(&model, &Search::default()).is_some() {
                 continue;
             }
             for components in systems(&model) {
-                let search = Search { components: Some(components.clone()), threads: 2, ..Search::default() };
-                let mut deadline = Deadline(Instant::now() + Duration::from_millis(500));
-                let report = dir(&model, &search, &mut deadline);
+                let engine = Components::default().partition(components.clone());
+                let search = Search::default().threads(2).states_max(SOON_MAX);
+                let report = engine.run(&model, &search, &mut ());
                 let name = format!("{} with bug {}, {components:?}", protocol.name(), bug.name);
                 match report.verdict.word() {
                     "unknown" => slow.push(name),
@@ -178,7 +171,7 @@ fn bugs_are_found_inside_of_systems() {
 /// Restarts are steps that nobody sees, in a system as elsewhere.
 #[test]
 fn restarts_inside_of_systems() {
-    let found = for_each_seed(0..300, |seed| {
+    let found = for_each_seed(RESTARTS.seeds(), |seed| {
         let protocol = RandomProtocol::for_worlds(seed);
         if protocol.cyclic() {
             return None;
@@ -195,13 +188,9 @@ fn restarts_inside_of_systems() {
         let mut differences = Vec::new();
         let mut compared = 0;
         for components in systems(&model) {
-            let search = Search {
-                components: Some(components.clone()),
-                states_max: Some(PLACES_MAX),
-                ..Search::default()
-            };
-            let report = dir(&model, &search, &mut ());
-            let counted = report.interfaces.and_then(|told| told.global_traces);
+            let engine = Components::default().partition(components.clone());
+            let report = engine.run(&model, &Search::default().states_max(PLACES_MAX), &mut ());
+            let counted = report.components().and_then(|seen| seen.global_traces);
             match (&report.verdict, runs) {
                 (Verdict::Holds, _) if !found.broken.is_empty() => {
                     differences.push(format!("{components:?}: holds, but {:?}", found.broken));
@@ -230,7 +219,7 @@ fn restarts_inside_of_systems() {
         .flat_map(|(seed, (_, lines))| lines.iter().map(move |line| format!("{seed}: {line}")))
         .collect();
     assert!(differ.is_empty(), "{} of {compared}: {:#?}", differ.len(), &differ[..differ.len().min(8)]);
-    assert!(compared > 30, "only {compared} were compared");
+    assert!(compared >= RESTARTS.least(31), "only {compared} were compared");
 }
 
 /// Passes a number on to the next, which adds one; the last cannot bear what it gets after it has rested.
@@ -269,8 +258,8 @@ fn a_panic_inside_of_a_system_is_replayed() {
     let model = system.build().unwrap();
     for components in systems(&model) {
         for threads in [1, 3] {
-            let search = Search { components: Some(components.clone()), threads, ..Search::default() };
-            let report = dir(&model, &search, &mut ());
+            let engine = Components::default().partition(components.clone());
+            let report = engine.run(&model, &Search::default().threads(threads), &mut ());
             assert!(is_replayed(&model, &report), "{components:?}: {:?}", report.verdict);
         }
     }

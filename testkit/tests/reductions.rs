@@ -7,15 +7,15 @@
 
 use std::collections::BTreeSet;
 use std::fmt::Debug;
-use std::ops::Range;
 
 use quorate::model::Model;
 use quorate::reduce::Reduction;
-use quorate_testkit::corpus::{one_seed, seeds};
+use quorate_testkit::corpus::one_seed;
 use quorate_testkit::naive::{Findings, NO_PANIC, search};
 use quorate_testkit::random::RandomProtocol;
 use quorate_testkit::reductions::{combinations, disagreements, search_with, wrong_symmetry_misleads};
 use quorate_testkit::symmetry::asymmetries;
+use quorate_testkit::tier::{self, REDUCTIONS, TWINS, TWINS_ALIKE, WORLDLY, WORLDLY_TWINS, WRONG_SYMMETRY};
 use quorate_testkit::twins::{Mistake, TwinProtocol};
 use quorate_testkit::worlds::random_world;
 
@@ -35,36 +35,33 @@ type Family = fn(u64) -> Option<[Model; 2]>;
 
 /// Goes through protocols: at least so many of them must be compared, and of these each number must hold and be violated.
 #[track_caller]
-fn agrees(test: &str, family: Family, usual: Range<u64>, least: usize) {
-    let compared = go_through(test, usual.clone(), |seed| compare(family, seed));
+fn agrees(test: &str, family: Family, usual: &tier::Family, least: usize) {
+    let compared = go_through(test, usual, |seed| compare(family, seed));
     let violated = compared.iter().filter(|compared| compared.violated).count();
     let held = compared.iter().filter(|compared| compared.held).count();
     println!("{test}: {} compared, {violated} violated, {held} held", compared.len());
     if usual_seeds() {
-        assert!(compared.len() >= least, "only {} protocols were compared", compared.len());
+        assert!(compared.len() >= usual.least(least), "only {} protocols were compared", compared.len());
         assert!(violated * 6 >= compared.len(), "only {violated} are violated");
         assert!(held * 2 >= compared.len(), "only {held} hold, with or without their properties");
     }
 }
 
 fn usual_seeds() -> bool {
-    one_seed().is_none() && std::env::var_os("QUORATE_SEEDS").is_none()
+    one_seed().is_none() && !tier::are_seeds_named()
 }
 
 /// Compares every protocol of these seeds, or of those that the environment names.
 #[track_caller]
-fn go_through(test: &str, usual: Range<u64>, compare: impl Fn(u64) -> Option<Compared>) -> Vec<Compared> {
-    let range = match one_seed() {
-        Some(seed) => seed..seed + 1,
-        None if usual_seeds() => usual,
-        None => seeds(),
-    };
-    let results: Vec<(u64, Compared)> = range.filter_map(|seed| Some((seed, compare(seed)?))).collect();
+fn go_through(test: &str, usual: &tier::Family, compare: impl Fn(u64) -> Option<Compared>) -> Vec<Compared> {
+    let seeds = one_seed().map_or_else(|| usual.seeds(), |seed| vec![seed]);
+    let results: Vec<(u64, Compared)> =
+        seeds.into_iter().filter_map(|seed| Some((seed, compare(seed)?))).collect();
     let told = |(seed, compared): &(u64, Compared)| {
         let lines = compared.disagreements.join("\n  ");
         (!lines.is_empty()).then(|| {
             format!(
-                "seed {seed}: {lines}\n  QUORATE_SEED={seed} cargo test -p quorate-testkit --test reductions {test} -- \
+                "seed {seed}: {lines}\n  QUORATE_SEED={seed} cargo test -p quorate-testkit --test main reductions::{test} -- \
                  --nocapture"
             )
         })
@@ -138,47 +135,47 @@ fn worldly_twins(seed: u64) -> Option<[Model; 2]> {
 
 #[test]
 fn random_protocols_1() {
-    agrees("random_protocols_1", plain, 0..850, 700);
+    agrees("random_protocols_1", plain, &REDUCTIONS[0], 700);
 }
 
 #[test]
 fn random_protocols_2() {
-    agrees("random_protocols_2", plain, 10_000..10_850, 700);
+    agrees("random_protocols_2", plain, &REDUCTIONS[1], 700);
 }
 
 #[test]
 fn random_protocols_3() {
-    agrees("random_protocols_3", plain, 20_000..20_850, 700);
+    agrees("random_protocols_3", plain, &REDUCTIONS[2], 700);
 }
 
 #[test]
 fn random_protocols_4() {
-    agrees("random_protocols_4", plain, 30_000..30_850, 700);
+    agrees("random_protocols_4", plain, &REDUCTIONS[3], 700);
 }
 
 #[test]
 fn twins_1() {
-    agrees("twins_1", twins, 0..500, 350);
+    agrees("twins_1", twins, &TWINS[0], 350);
 }
 
 #[test]
 fn twins_2() {
-    agrees("twins_2", twins, 10_000..10_500, 350);
+    agrees("twins_2", twins, &TWINS[1], 350);
 }
 
 #[test]
 fn worlds_1() {
-    agrees("worlds_1", worldly, 0..1_000, 600);
+    agrees("worlds_1", worldly, &WORLDLY[0], 600);
 }
 
 #[test]
 fn worlds_2() {
-    agrees("worlds_2", worldly, 10_000..11_000, 600);
+    agrees("worlds_2", worldly, &WORLDLY[1], 600);
 }
 
 #[test]
 fn twins_in_worlds() {
-    agrees("twins_in_worlds", worldly_twins, 0..600, 300);
+    agrees("twins_in_worlds", worldly_twins, &WORLDLY_TWINS, 300);
 }
 
 /// Twins are what they say they are.
@@ -189,7 +186,7 @@ fn twins_are_interchangeable() {
         let alike = |found: Findings| asymmetries(&model, &found).is_empty();
         search(&model, STATES_MAX).is_some_and(|found| !alike(found))
     };
-    let asymmetric: Vec<u64> = (0..300).filter(asymmetric).collect();
+    let asymmetric: Vec<u64> = TWINS_ALIKE.seeds().into_iter().filter(asymmetric).collect();
     assert_eq!(asymmetric, Vec::<u64>::new());
 }
 
@@ -210,8 +207,8 @@ fn is_not_misled(test: &str, mistakes: &[Mistake]) {
             let wrong: BTreeSet<String> = asymmetries(&model, &found);
             harmful.set(harmful.get() + usize::from(!wrong.is_empty()));
             let misled = |which: Vec<Reduction>| {
-                let search = search_with(&which, &model, seed);
-                let misled = wrong_symmetry_misleads(&model, &found, &search, protocol.culprit());
+                let (engine, search) = search_with(&which, &model, seed);
+                let misled = wrong_symmetry_misleads(&model, &found, (&engine, &search), protocol.culprit());
                 misled.map(|line| format!("{mistake:?}, {which:?}: {line}"))
             };
             let symmetric = |which: &Vec<Reduction>| which.contains(&Reduction::Symmetry);
@@ -219,9 +216,13 @@ fn is_not_misled(test: &str, mistakes: &[Mistake]) {
                 combinations(&model).into_iter().filter(symmetric).filter_map(misled).collect();
             Some(Compared { disagreements, ..Compared::default() })
         };
-        let compared = go_through(test, 0..150, compare);
+        let compared = go_through(test, &WRONG_SYMMETRY, compare);
         println!("{mistake:?}: {} compared, {} asymmetric", compared.len(), harmful.get());
-        assert!(!usual_seeds() || harmful.get() >= 3, "{mistake:?} does something in {} only", harmful.get());
+        assert!(
+            !usual_seeds() || harmful.get() >= WRONG_SYMMETRY.least(3),
+            "{mistake:?} does something in {} only",
+            harmful.get()
+        );
     }
 }
 

@@ -8,11 +8,12 @@
 //! things that have nothing to do with it, and some numbers show the mistake. Random twins show it too
 //! (`reduction_mutants.rs`), but not with stubborn sets and symmetry alone.
 
-use quorate::engine::{Mutant, Search, Tuning, explore};
+use quorate::engine::{Engine, Explore, Search};
 use quorate::model::Model;
 use quorate::reduce::Reduction::{self, Inert, Stubborn, Symmetry};
 use quorate::reduce::Reductions;
 use quorate::report::Verdict;
+use quorate::testing::{Mutant, Tuning};
 use quorate::{Outbox, Rename, Role, RoleName, System, Transitions, observe};
 use quorate_testkit::reductions::combinations;
 
@@ -105,7 +106,8 @@ fn finds_the_report(busy: usize, which: &[Reduction], mutant: Option<Mutant>) ->
     let model = door(busy);
     let reductions = Reductions::checked(which, &model).expect("an allowed combination");
     let tuning = Tuning { mutant, ..Tuning::default() };
-    let report = explore(&model, &Search { reductions, tuning, ..Search::default() }, &mut ());
+    let search = Search::default().reductions(reductions).tuning(tuning);
+    let report = Explore::default().run(&model, &search, &mut ());
     match report.verdict {
         Verdict::Violated(_) => true,
         Verdict::Holds => false,

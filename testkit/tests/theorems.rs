@@ -3,7 +3,7 @@
 
 use std::collections::HashSet;
 
-use quorate::engine::{Search, explore};
+use quorate::engine::{Count, Engine, Explore, Search};
 use quorate::model::{Model, Value};
 use quorate::world::{Channel, CrashSends, Crashes, Delivery, World};
 use quorate::{Report, Role, RoleName, System, Transitions, Verdict};
@@ -11,6 +11,7 @@ use quorate_testkit::corpus::for_each_seed;
 use quorate_testkit::naive::{Findings, search};
 use quorate_testkit::random::RandomProtocol;
 use quorate_testkit::speaking::{HEARERS, Hearer, speaking};
+use quorate_testkit::tier::{BLOCKED_CRASHES, CRASHES, DELIVERY, LOSSES};
 use quorate_testkit::words::{Alphabet, shortest_difference};
 
 /// MP, M-MP and M.
@@ -40,7 +41,7 @@ fn same_words(found: &[Findings]) -> bool {
 /// local states could show, if channels are bags.
 #[test]
 fn models_of_delivery_have_the_same_words_with_bags() {
-    let results = for_each_seed(0..1_000, |seed| {
+    let results = for_each_seed(DELIVERY.seeds(), |seed| {
         let protocol = RandomProtocol::for_worlds(seed).without_properties();
         let found = in_models(|| protocol.model(), Channel::Bag, 1_500)?;
         assert!(same_words(&found), "seed {seed}");
@@ -50,7 +51,11 @@ fn models_of_delivery_have_the_same_words_with_bags() {
     let compared = results.iter().filter(|(_, result)| result.is_some()).count();
     let telling = results.iter().filter(|(_, result)| *result == Some(true)).count();
     println!("{compared} protocols compared, {telling} of them with deliveries");
-    assert!(compared >= 600 && telling >= 400, "{compared} protocols compared, {telling} with deliveries");
+    let least = |of| DELIVERY.least(of);
+    assert!(
+        compared >= least(600) && telling >= least(400),
+        "{compared} protocols compared, {telling} with deliveries"
+    );
 }
 
 #[test]
@@ -119,7 +124,7 @@ fn crashes_need_no_steps() {
     let delivered = unordered.flat_map(|channel| MODELS.map(|delivery| World { delivery, ..with(channel) }));
     let others = [Channel::Fifo, Channel::LossyFifo, Channel::LossyMailbox, Channel::Duplicating].map(with);
     for world in delivered.chain(others) {
-        let results = for_each_seed(0..150, |seed| {
+        let results = for_each_seed(CRASHES.seeds(), |seed| {
             let protocol = RandomProtocol::for_worlds(seed).without_properties();
             let model = protocol.model();
             assert_eq!(world.why_crashes_must_be_steps(&model), None, "{world:?}");
@@ -134,7 +139,7 @@ fn crashes_need_no_steps() {
         let compared =
             results.iter().filter(|(_, reached)| reached.is_some_and(|reached| reached > 4)).count();
         println!("{} {}: {compared} protocols compared", world.channel, world.delivery);
-        assert!(compared >= 40, "only {compared} protocols compared in {world:?}");
+        assert!(compared >= CRASHES.least(40), "only {compared} protocols compared in {world:?}");
     }
 }
 
@@ -143,20 +148,25 @@ fn crashes_need_no_steps() {
 fn crashes_between_steps_never_need_steps() {
     let channels = [Channel::Mailbox, Channel::Blocking(1), Channel::Blocking(2), Channel::Overwriting(1)];
     for channel in channels {
-        let results = for_each_seed(0..100, |seed| {
+        let results = for_each_seed(BLOCKED_CRASHES.seeds(), |seed| {
             let protocol = RandomProtocol::for_worlds(seed).without_properties();
             let build = || protocol.model();
             let (without, with) = with_and_without_crashes(build, &with(channel), CrashSends::All, 2_000)?;
             assert_eq!(without, with, "seed {seed} with {channel}");
             Some(())
         });
-        assert!(results.iter().filter(|(_, compared)| compared.is_some()).count() >= 40, "{channel}");
+        let compared = results.iter().filter(|(_, compared)| compared.is_some()).count();
+        assert!(compared >= BLOCKED_CRASHES.least(40), "{channel}");
     }
 }
 
+fn system_states(report: &Report) -> Option<u64> {
+    report.explored().and_then(|explored| explored.system_states)
+}
+
 fn explored(model: Model, world: World) -> Report {
-    let search = Search { count_system_states: true, ..Search::default() };
-    let report = explore(&model.in_world(world).unwrap(), &search, &mut ());
+    let engine = Explore::default().count(Count::SystemStates);
+    let report = engine.run(&model.in_world(world).unwrap(), &Search::default(), &mut ());
     assert!(matches!(report.verdict, Verdict::Holds), "{:?}", report.verdict);
     report
 }
@@ -174,7 +184,7 @@ fn paxos_needs_no_crashes() {
         let prone = vec![("acceptor".to_string(), count)];
         let world = World { crashes: Crashes::Explicit { prone, sends }, ..World::default() };
         let report = explored(build(), world);
-        assert_eq!(report.system_states, implicit.system_states, "{count} acceptors, {sends:?}");
+        assert_eq!(system_states(&report), system_states(&implicit), "{count} acceptors, {sends:?}");
         report.coverage.states
     };
     assert_eq!([1, 2, 3].map(|count| explicit(count, CrashSends::All)), [17_198, 34_205, 68_042]);
@@ -274,14 +284,14 @@ fn some_channels_show_what_a_crash_did_not_send() {
 fn losses_in_bags_need_no_steps() {
     let reached = |model: Model, world| Some(search(&model.in_world(world).unwrap(), 3_000)?.system_states);
     let losing = |channel| World { losses: 2, ..with(channel) };
-    let results = for_each_seed(0..300, |seed| {
+    let results = for_each_seed(LOSSES.seeds(), |seed| {
         let protocol = RandomProtocol::for_worlds(seed).without_properties();
         let with_losses = reached(protocol.model(), losing(Channel::Bag))?;
         assert_eq!(Some(with_losses), reached(protocol.model(), World::default()), "seed {seed}");
         Some(())
     });
     let compared = results.iter().filter(|(_, compared)| compared.is_some()).count();
-    assert!(compared >= 100, "only {compared} protocols compared");
+    assert!(compared >= LOSSES.least(100), "only {compared} protocols compared");
     let spoken = || both_at_once().build().unwrap();
     let reached = |world| reached(spoken(), world).unwrap().len();
     assert_eq!(reached(losing(Channel::Bag)), reached(World::default()));

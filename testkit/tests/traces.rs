@@ -5,11 +5,12 @@
 use std::collections::HashMap;
 
 use quorate::ProcessId;
-use quorate::engine::dir::{Components, Trace};
+use quorate::engine::components::Partition;
 use quorate::model::Model;
 use quorate::model::Schedule;
 use quorate::replay::replay;
 use quorate_testkit::maximal_runs::random_run;
+use quorate_testkit::partial_order::Trace;
 use quorate_testkit::random::RandomProtocol;
 
 const STEPS_MAX: usize = 12;
@@ -24,10 +25,10 @@ fn models(seeds: std::ops::Range<u64>) -> impl Iterator<Item = (u64, Model)> {
 }
 
 /// Process by process, and in two groups.
-fn partitions(model: &Model) -> [Components; 2] {
+fn partitions(model: &Model) -> [Partition; 2] {
     let ids: Vec<ProcessId> = model.ids().collect();
     let groups = [ids[..1].to_vec(), ids[1..].to_vec()];
-    [Components::processes(model), Components::groups(model, &groups).expect("all are there")]
+    [Partition::processes(model), Partition::groups(model, &groups).expect("all are there")]
 }
 
 /// The same steps, another order of independent ones: neighbours are exchanged where replay lets them.

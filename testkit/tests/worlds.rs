@@ -3,13 +3,15 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use quorate::engine::{Order, Search, Tuning, Visited};
+use quorate::engine::{Count, Explore, Order, Search, Visited};
 use quorate::model::Model;
+use quorate::testing::Tuning;
 use quorate::world::{Channel, CrashSends, Crashes, Delivery, StepKind, World};
 use quorate_testkit::compare::{differences, explored};
-use quorate_testkit::corpus::{for_each_seed, one_seed, seeds};
+use quorate_testkit::corpus::{for_each_seed, one_seed};
 use quorate_testkit::naive::{Findings, NO_PANIC, search};
 use quorate_testkit::random::RandomProtocol;
+use quorate_testkit::tier::WORLDS;
 use quorate_testkit::worlds::random_world;
 
 /// Protocols with more states are skipped.
@@ -19,16 +21,13 @@ const STATES_MAX: usize = 1_500;
 const SMALL: Tuning = Tuning { chunk: 2, narrow_max: 0, first_states: 30, ..Tuning::DEFAULT };
 
 /// The searches for a seed: starting threads takes longer than such a search, so most have one.
-fn searches(seed: u64) -> Vec<Search> {
-    let with = |order, visited, tuning, threads| Search {
-        order,
-        visited,
-        threads,
+fn searches(seed: u64) -> Vec<(Explore, Search)> {
+    let with = |order, visited, tuning, threads| {
+        let count = if visited == Visited::Exact { Count::SystemStates } else { Count::Nothing };
+        let engine = Explore::default().order(order).visited(visited).count(count);
         // An engine that never comes to an end should fail, not hang.
-        states_max: Some(10 * STATES_MAX as u64),
-        count_system_states: visited == Visited::Exact,
-        tuning,
-        ..Search::default()
+        let search = Search::default().threads(threads).states_max(10 * STATES_MAX as u64);
+        (engine, search.tuning(tuning))
     };
     let mut searches = vec![
         with(Order::Breadth, Visited::Exact, Tuning::default(), 1),
@@ -50,12 +49,12 @@ fn in_world(protocol: &RandomProtocol) -> Option<Model> {
 }
 
 fn disagreements(seed: u64, model: &Model, found: &Findings) -> Vec<String> {
-    let disagreeing = |search: Search| {
-        let differ = match explored(model, &search) {
+    let disagreeing = |(engine, search): (Explore, Search)| {
+        let differ = match explored(model, &engine, &search) {
             Err(panicked) => vec![panicked],
-            Ok(report) => differences(model, found, &search, &report),
+            Ok(report) => differences(model, found, (&engine, &search), &report),
         };
-        let how = format!("{:?} {:?} on {} threads", search.order, search.visited, search.threads);
+        let how = format!("{:?} {:?} on {} threads", engine.order, engine.visited, search.threads);
         differ.into_iter().map(move |line| format!("{how}: {line}"))
     };
     searches(seed).into_iter().flat_map(disagreeing).collect()
@@ -169,7 +168,7 @@ const AT_LEAST: [(&str, usize); 38] = [
 
 #[test]
 fn random_protocols_in_random_worlds() {
-    let results = for_each_seed(seeds(), compare);
+    let results = for_each_seed(WORLDS.seeds(), compare);
     let compared = || results.iter().filter_map(|(seed, compared)| Some((seed, compared.as_ref()?)));
     let count = compared().count();
     println!("{count} protocols compared, {} skipped", results.len() - count);
@@ -179,24 +178,26 @@ fn random_protocols_in_random_worlds() {
     }
     let counted = |feature: &str| counts.get(feature).copied().unwrap_or(0);
     for (feature, least) in AT_LEAST {
-        println!("{:>6} have {feature}, of {least}", counted(feature));
+        println!("{:>6} have {feature}, of {}", counted(feature), WORLDS.least(least));
     }
     let disagreeing: Vec<String> = compared()
         .filter(|(_, compared)| !compared.disagreements.is_empty())
         .map(|(seed, compared)| {
             format!(
-                "seed {seed}: {}\n  QUORATE_SEED={seed} cargo test -p quorate-testkit --test worlds one_seed -- --nocapture",
+                "seed {seed}: {}\n  QUORATE_SEED={seed} cargo test -p quorate-testkit --test main worlds::one_seed -- --nocapture",
                 compared.disagreements[0]
             )
         })
         .collect();
     let first: Vec<&str> = disagreeing.iter().take(5).map(String::as_str).collect();
     assert!(disagreeing.is_empty(), "{} protocols disagree:\n{}", disagreeing.len(), first.join("\n"));
-    if std::env::var_os("QUORATE_SEEDS").is_none() {
-        assert!(count >= 1_500, "only {count} protocols were compared");
-        for (feature, least) in AT_LEAST {
-            assert!(counted(feature) >= least, "only {} protocols have {feature}", counted(feature));
-        }
+    assert!(count >= WORLDS.least(1_500), "only {count} protocols were compared");
+    for (feature, least) in AT_LEAST {
+        assert!(
+            counted(feature) >= WORLDS.least(least),
+            "only {} protocols have {feature}",
+            counted(feature)
+        );
     }
 }
 

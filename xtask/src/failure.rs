@@ -16,6 +16,8 @@ pub(crate) enum Failure {
     Tidy(Vec<String>),
     /// A step of the test command.
     Step { name: &'static str, cause: Box<Failure> },
+    /// A package that would be published with a warning.
+    Package(String),
     /// A contestant of the benchmark answered something unexpected.
     Bench(String),
 }
@@ -47,6 +49,7 @@ impl fmt::Display for Failure {
                 write!(f, "\n{} untidy", faults.len())
             }
             Failure::Step { name, cause } => write!(f, "FAILED at {name}: {cause}"),
+            Failure::Package(warnings) => write!(f, "packed with warnings: {warnings}"),
             Failure::Bench(message) => write!(f, "benchmark: {message}"),
         }
     }

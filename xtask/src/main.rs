@@ -16,9 +16,13 @@ const HELP: &str = "\
 cargo xtask COMMAND
 
   test [STEP...]   Everything that must hold before a merge, in this order, stopping at the first failure:
-                   components, tidy, format, clippy, bare, peers, tests, doctests, docs, bench.
-                   With steps named, only those. Missing parts of the toolchain are installed.
+                   components, tidy, format, clippy, bare, tests, doctests, docs, bench. With steps named, only
+                   those. Missing parts of the toolchain are installed. Random protocols are few, of which some
+                   change with the commit.
+      --full         all random protocols, and the steps that take long: peers (lints of the benchmark's own
+                     package), package (packs what is published), and bench with a release build and peers
   tidy             The style of the house as a test: only the `tidy` step, without building anything.
+      --graph        which modules of the library may use which, and the order of files inside some of them
   bench            The reference Paxos (3,3,1), unreduced, in Quorate, stateright, SPIN and rumur, in turns, and
                    reduced in Quorate and SPIN; prints the medians, the ratios, and which targets are
                    reached. SPIN and rumur are installed with apt-get where that is possible, and left out
@@ -42,6 +46,7 @@ fn main() -> ExitCode {
         }
         ["test", steps @ ..] => test::run(steps),
         ["tidy"] => test::run(&["tidy"]),
+        ["tidy", "--graph"] => tidy::show_graph(),
         ["bench", options @ ..] => bench::Options::parse(options).and_then(|options| bench::run(&options)),
         [unknown, ..] => {
             Err(Failure::Usage(format!("no command `{unknown}`; expected test, tidy, bench or help")))

@@ -60,6 +60,19 @@ pub(crate) fn output(mut command: Command) -> Result<Vec<u8>, Failure> {
     Err(Failure::Command { command: shown, status: format!("{}: {}", output.status, said.trim()) })
 }
 
+/// Runs to the end and returns what it said on standard error, which is shown, too.
+pub(crate) fn complaints(mut command: Command) -> Result<String, Failure> {
+    let shown = shown(&command);
+    let output = command.output().map_err(Failure::io(format!("starting `{shown}`")))?;
+    let said = String::from_utf8_lossy(&output.stderr).to_string();
+    eprint!("{said}");
+    if output.status.success() {
+        Ok(said)
+    } else {
+        Err(Failure::Command { command: shown, status: output.status.to_string() })
+    }
+}
+
 /// Whether a program is there and answers.
 pub(crate) fn answers(mut command: Command) -> bool {
     command.stdout(Stdio::null()).stderr(Stdio::null()).status().is_ok_and(|status| status.success())

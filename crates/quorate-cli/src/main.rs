@@ -1,8 +1,10 @@
-//! The program `quorate`: the command line of the library, with the protocols of the zoo and the tables of the
-//! papers.
+//! The program `quorate`: the command line of the library, with the protocols of the zoo, the engines of the papers and
+//! their tables.
 
-mod tables;
+use quorate::program::Program;
 
 fn main() -> std::process::ExitCode {
-    quorate::program::main_with(quorate_zoo::protocols(), tables::all())
+    let program = Program::new(quorate_zoo::protocols());
+    let program = quorate_papers::engines().into_iter().fold(program, Program::engine);
+    program.command(quorate_papers::Tables::published()).main()
 }

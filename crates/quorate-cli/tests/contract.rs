@@ -1,8 +1,6 @@
 //! The output contract: the fields of `check --json`, their types, the exit codes, and what people read.
 
-mod program;
-
-use program::{run, scratch};
+use crate::program::{run, scratch};
 use serde_json::{Value, json};
 
 fn is_count(value: &Value) -> bool {

@@ -1,9 +1,7 @@
 //! `--engine dir` on the command line: its figures are in the answer, its violations can be replayed, and what it does
 //! not do is told in one line.
 
-mod program;
-
-use program::{run, run_with_input};
+use crate::program::{run, run_with_input};
 
 #[test]
 fn the_answer_has_the_figures_of_components() {

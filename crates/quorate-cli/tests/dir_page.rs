@@ -1,14 +1,12 @@
 //! The page on components tells the truth: its commands print what it shows, and its lines of Rust are run here.
 
-mod page;
-mod program;
-
 use std::path::Path;
 
-use page::Page;
+use crate::page::Page;
+use crate::program;
 use quorate::ProcessId;
-use quorate::engine::Search;
-use quorate::engine::dir::Components;
+use quorate::engine::components::Partition;
+use quorate::engine::{Components, Engine, Search};
 use quorate::model::Model;
 
 const RUN: &str = "cargo run --release -- ";
@@ -38,11 +36,10 @@ fn seated(model: &Model) -> Option<u128> {
     let (philosophers, forks) = ids.split_at(ids.len() / 2);
     let seats: Vec<Vec<ProcessId>> =
         philosophers.iter().zip(forks).map(|(philosopher, fork)| vec![*philosopher, *fork]).collect();
-    let components = Components::groups(model, &seats).expect("everybody has one seat");
-    let search = Search { components: Some(components), ..Search::default() };
-    let report = quorate::engine::dir::dir(model, &search, &mut ());
+    let components = Partition::groups(model, &seats).expect("everybody has one seat");
+    let report = Components::default().partition(components).run(model, &Search::default(), &mut ());
     report.assert_holds();
-    report.interfaces?.global_traces
+    report.components()?.global_traces
 }
 
 #[test]

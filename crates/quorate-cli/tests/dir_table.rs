@@ -1,9 +1,7 @@
 //! Table 2 of the DEMETER paper: exact counts here beside the published figures, as many runs as the plain enumeration
 //! finds where it comes to its end, and what is said where it does not. Times are only printed.
 
-mod program;
-
-use program::run;
+use crate::program::run;
 use serde_json::Value;
 
 /// Name, local traces, global skeletons, global traces, and whether there are so few that all are gone through.

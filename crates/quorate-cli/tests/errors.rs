@@ -1,12 +1,10 @@
 //! Whatever goes wrong is one line that says what was expected, with an exit code of 64 or more, and never
 //! a panic.
 
-mod program;
-
 use std::fs::OpenOptions;
 use std::process::Stdio;
 
-use program::{command, run, run_with_input, scratch};
+use crate::program::{command, run, run_with_input, scratch};
 use serde_json::{Value, json};
 
 #[test]

@@ -1,10 +1,8 @@
 //! The page on faults tells the truth: its commands print what it shows, on both outputs, and its Rust is the Rust
 //! of this file.
 
-mod page;
-mod program;
-
-use page::Page;
+use crate::page::Page;
+use crate::program;
 use quorate::property::{RegisterEvent, RegularRegister};
 use quorate::{Outbox, Received, Role, RoleName, System, Transitions, World, observe};
 

@@ -4,12 +4,10 @@
 //! Two things differ from what a reader does: the dependency is this checkout, and cargo reuses what the
 //! workspace has built.
 
-mod page;
-
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use page::{Page, apply, compare, root};
+use crate::page::{Page, apply, compare, root};
 
 /// The dependency as the page has it.
 const PUBLISHED: &str = "git = \"https://github.com/quorate/quorate\"";

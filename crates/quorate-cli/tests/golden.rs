@@ -5,14 +5,12 @@
 //! follow from the schedule. Refusals are compared by their exit code. To accept a change, run the test with
 //! `QUORATE_GOLDEN=write` and read the difference.
 
-mod program;
-
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use program::run;
+use crate::program::run;
 use quorate::Protocol;
 use serde_json::{Value, json};
 
@@ -35,6 +33,9 @@ const LEFT_OUT: &[&str] = &[
     "initial",
     "observed",
 ];
+
+/// Options that texts name, as they are spelled and as they were when the file was written.
+const SPELLINGS: &[(&str, &str)] = &[("--delivery at-once", "--model m"), ("--copies-max", "--duplicates")];
 
 /// Searches that are tried on every protocol and planted bug. Slow engines of papers get a limit.
 const SEARCHES: &[&str] = &[
@@ -155,7 +156,7 @@ fn answer(command: &str) -> String {
     if let Some(trace) = fields.get_mut("trace").and_then(Value::as_array_mut) {
         trace.iter_mut().for_each(|step| *step = schedule_step(step));
     }
-    json.to_string()
+    SPELLINGS.iter().fold(json.to_string(), |answer, (now, then)| answer.replace(now, then))
 }
 
 /// A step as a schedule has it: who, what, with which messages and choices.

@@ -1,8 +1,6 @@
 //! Help, version, list, completions and colours: what a newcomer sees first.
 
-mod program;
-
-use program::run;
+use crate::program::{self, run};
 
 #[test]
 fn every_command_has_help_with_examples() {

@@ -1,8 +1,6 @@
 //! The local graphs that `local` shows: their size, their forms, and that no reduction leaves out a step.
 
-mod program;
-
-use program::{run, scratch};
+use crate::program::{run, scratch};
 use quorate::engine::Search;
 use quorate::engine::local_graphs::{LocalGraphs, local_graphs};
 use quorate::reduce::Reductions;
@@ -106,7 +104,7 @@ fn reductions_leave_out_no_local_step() {
             let arguments = protocol.arguments([], None).expect("defaults");
             protocol.instance(&arguments).expect("an instance")
         };
-        let search = |reductions| Search { reductions, threads: 1, ..Search::default() };
+        let search = |reductions| Search::default().threads(1).reductions(reductions);
         let (strongest, _) = Reductions::strongest(&model());
         let reduced = local_graphs(model(), &search(strongest), &mut ());
         let full = local_graphs(model(), &search(Reductions::default()), &mut ());

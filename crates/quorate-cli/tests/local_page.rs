@@ -1,9 +1,7 @@
 //! The page on local states tells the truth: its commands, one after the other, print what it shows.
 
-mod page;
-mod program;
-
-use page::Page;
+use crate::page::Page;
+use crate::program;
 
 const RUN: &str = "cargo run --release -- ";
 

@@ -2,12 +2,10 @@
 
 #![cfg(unix)]
 
-mod program;
-
 use std::io::{BufRead as _, BufReader, Read as _};
 use std::process::{Child, Command, Stdio};
 
-use program::{command, run};
+use crate::program::{command, run};
 use serde_json::Value;
 
 /// An instance that takes far longer than any test waits for.

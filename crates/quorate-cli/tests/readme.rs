@@ -4,11 +4,9 @@
 //! After a change that makes the run look different, `QUORATE_REWRITE=1 cargo test -p quorate-cli --test
 //! readme` draws the picture again and corrects what is shown.
 
-mod page;
-mod program;
-
-use page::{Page, rewriting, root};
-use quorate::engine::{Search, explore};
+use crate::page::{Page, rewriting, root};
+use crate::program;
+use quorate::engine::{Engine, Explore, Search};
 use quorate::render::svg;
 
 const PICTURE: &str = "docs/pictures/always-accept.svg";
@@ -77,7 +75,7 @@ fn the_picture_is_drawn_from_the_run() {
     let paxos = protocols.iter().find(|protocol| protocol.name() == "paxos").expect("the zoo has Paxos");
     let arguments = paxos.arguments([], Some("always-accept")).expect("the bug is known");
     let model = paxos.instance(&arguments).expect("a system");
-    let report = explore(&model, &Search::default(), &mut ());
+    let report = Explore::default().run(&model, &Search::default(), &mut ());
     let violation = report.assert_violated();
     let drawn = svg(&violation.trace, &violation.broken);
     if rewriting() {

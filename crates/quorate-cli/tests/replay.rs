@@ -1,8 +1,6 @@
 //! Traces travel: what `check` writes, `replay` confirms, and what somebody has changed it refuses.
 
-mod program;
-
-use program::{run, run_with_input, scratch};
+use crate::program::{run, run_with_input, scratch};
 use serde_json::{Value, json};
 
 /// The answer of a check that finds a planted bug.

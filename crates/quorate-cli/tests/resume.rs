@@ -1,14 +1,12 @@
 //! `--store` and `--resume`: a search that is killed at any moment goes on, and comes to the same answer; and what is
 //! said of a store that does not fit.
 
-mod program;
-
 use std::path::Path;
 use std::process::Stdio;
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
-use program::{command, run, scratch};
+use crate::program::{command, run, scratch};
 
 /// The exit code of a command line that cannot be followed.
 const USAGE: i32 = 64;

@@ -1,11 +1,9 @@
 //! `snapshot` and `check --from`: the live state of the LMC paper (section 5.5), from which its bug is found; and what is
 //! said of a file that is no snapshot.
 
-mod program;
-
 use std::path::PathBuf;
 
-use program::{run, scratch};
+use crate::program::{self, run, scratch};
 
 /// The trace that ends in the paper's live state: N1 has proposed, N1 and N2 have accepted, only N1 has learnt.
 fn live_state(file: &str) -> PathBuf {

@@ -1,9 +1,7 @@
 //! `--stones` on the command line: stones are told as they are found, the answer says how many there were, the violation
 //! can be replayed, and what makes no sense is told in one line.
 
-mod program;
-
-use program::{run, run_with_input};
+use crate::program::{self, run, run_with_input};
 
 const BUG: [&str; 8] = ["check", "pam", "--ballots", "6", "--bug", "first-value", "--engine", "dir"];
 const LIMIT: [&str; 2] = ["--states-max", "2500"];

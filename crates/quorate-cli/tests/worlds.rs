@@ -1,9 +1,7 @@
 //! Worlds on the command line: what their options mean, what the program says of faults, what it refuses, and
 //! that a run in any world can be replayed.
 
-mod program;
-
-use program::{Run, run, run_with_input};
+use crate::program::{Run, run, run_with_input};
 use serde_json::{Value, json};
 
 /// Paxos whose counts under crashes are known.

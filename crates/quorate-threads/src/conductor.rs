@@ -1,11 +1,11 @@
-//! One run of a component under Shuttle, conducted by a guide.
+//! One run of a component under Shuttle, conducted by a scheduler.
 //!
 //! From: DEMETER, section 4.1; Shuttle (version 0.9.9) for coroutines that look like threads. A wrapper says what its
-//! thread is about to do (`reach`) and yields. Only when every thread has said so does the guide choose, among what is
+//! thread is about to do (`reach`) and yields. Once every thread has said so the scheduler chooses, among what is
 //! possible, and the chosen thread goes on to its next such point.
 //! Differs: Shuttle's own schedulers choose among threads at every point where Shuttle yields and do not know what
 //! comes next; points inside its primitives are passed over here. The run is on the caller's stack of coroutines, so
-//! that asking the guide is a call; the stacks are kept for the next run on the same operating-system thread.
+//! that asking the scheduler is a call; the stacks are kept for the next run on the same operating-system thread.
 //! Known: a run is never ended early, which would leak what is on the stacks. When nothing more is wanted it is wound
 //! up: receptions find nothing, and threads go on in turn until all have ended. Only threads that never will end (stuck,
 //! or waiting to be notified) are given up.
@@ -16,9 +16,9 @@ use std::collections::HashMap;
 use std::panic::{AssertUnwindSafe, Location, catch_unwind, resume_unwind};
 use std::rc::Rc;
 
-use quorate::engine::dir::{Guide, MessageId, Operation, Ran};
+use quorate::engine::components::{MessageId, Operation, Ran, Scheduler};
 use scoped_tls_hkt::scoped_thread_local;
-use shuttle::scheduler::{Schedule, Scheduler, Task, TaskId};
+use shuttle::scheduler::{Schedule, Scheduler as ShuttleScheduler, Task, TaskId};
 use shuttle::{Config, FailurePersistence, MaxSteps};
 use shuttle_engine::runtime::execution::Execution;
 use shuttle_engine::runtime::thread::continuation::{CONTINUATION_POOL, ContinuationPool};
@@ -29,20 +29,20 @@ use crate::step::{Act, Agent, Object, Step};
 /// A component is one member, and threads act for it.
 const MEMBER: usize = 0;
 
-/// The stack of a thread. A guide is asked on it, too.
+/// The stack of a thread. A scheduler is asked on it, too.
 const STACK_BYTES: usize = 0x4_0000;
 
 /// How many steps a run may take to be wound up before its threads are given up: they may spin.
 const WINDING_STEPS_MAX: usize = 100_000;
 
-scoped_thread_local!(static mut GUIDE: for<'g> &'g mut dyn Guide<Step>);
+scoped_thread_local!(static mut SCHEDULER: for<'g> &'g mut dyn Scheduler<Step>);
 
 thread_local! {
     /// The run that is under way on this operating-system thread.
     static RUN: RefCell<Option<Run>> = const { RefCell::new(None) };
     /// The stacks of earlier runs.
     static STACKS: ContinuationPool = ContinuationPool::new();
-    /// Is the guide being asked? A panic is its own, then.
+    /// Is the scheduler being asked? A panic is its own, then.
     static ASKING: Cell<bool> = const { Cell::new(false) };
 }
 
@@ -164,7 +164,7 @@ pub(crate) fn conduct(
     agents: &mut Agents,
     arrivals: Vec<Arrival>,
     in_order: bool,
-    guide: &mut dyn Guide<Step>,
+    scheduler: &mut dyn Scheduler<Step>,
 ) -> Ran {
     let run = Run {
         agents: std::mem::take(agents),
@@ -183,7 +183,7 @@ pub(crate) fn conduct(
     config.max_steps = MaxSteps::None;
     config.silence_warnings = true;
     let execution = Execution::new(Rc::new(RefCell::new(Conductor)), Schedule::new(0));
-    let outcome = GUIDE.set(guide, || {
+    let outcome = SCHEDULER.set(scheduler, || {
         STACKS.with(|stacks| {
             CONTINUATION_POOL.set(stacks, || {
                 catch_unwind(AssertUnwindSafe(|| execution.run(&config, main, Location::caller())))
@@ -207,10 +207,10 @@ fn text_of(panic: &(dyn std::any::Any + Send)) -> String {
         .unwrap_or_else(|| "a panic without a text".to_string())
 }
 
-/// The scheduler that asks the guide.
+/// Shuttle's scheduler: it asks the scheduler of the run.
 struct Conductor;
 
-impl Scheduler for Conductor {
+impl ShuttleScheduler for Conductor {
     fn new_execution(&mut self) -> Option<Schedule> {
         None
     }
@@ -275,7 +275,7 @@ impl Run {
                     self.stuck = self.who_is_stuck(tasks);
                 }
                 let Some(at) = ask(&choices) else {
-                    tell_waiting(self.waiting(tasks));
+                    report_waiting(self.waiting(tasks));
                     self.shared.winds_up = true;
                     continue;
                 };
@@ -354,24 +354,24 @@ fn operation(index: usize, step: Step) -> Operation<Step> {
     Operation { agent: step.agent, index, member: MEMBER, step, received, sent }
 }
 
-/// Tells the guide what threads wait to do.
-fn tell_waiting(waiting: Vec<Operation<Step>>) {
+/// Hands the scheduler what threads wait to do.
+fn report_waiting(waiting: Vec<Operation<Step>>) {
     ASKING.set(true);
-    GUIDE.with(|guide| guide.wait(waiting));
+    SCHEDULER.with(|scheduler| scheduler.wait(waiting));
     ASKING.set(false);
 }
 
-/// Which of the choices the guide wants.
+/// Which of the choices the scheduler wants.
 fn ask(choices: &[Choice]) -> Option<usize> {
     if choices.is_empty() {
         return None;
     }
     let possible: Vec<Operation<Step>> = choices.iter().map(|choice| choice.operation.clone()).collect();
     ASKING.set(true);
-    let chosen = GUIDE.with(|guide| {
-        let chosen = guide.choose(&possible)?;
+    let chosen = SCHEDULER.with(|scheduler| {
+        let chosen = scheduler.choose(&possible)?;
         if let Act::Expose(observed) = possible[chosen].step.act {
-            guide.observe(MEMBER, observed);
+            scheduler.observe(MEMBER, observed);
         }
         Some(chosen)
     });

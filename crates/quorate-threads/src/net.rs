@@ -11,7 +11,7 @@ use std::hash::Hash;
 use std::sync::atomic::AtomicU64;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use quorate::engine::dir::MessageId;
+use quorate::engine::components::MessageId;
 
 use crate::conductor::reach;
 use crate::shared::Request;
@@ -75,7 +75,7 @@ impl<M: Clone + Eq + Hash, O: Clone + Eq + Hash> Book<M, O> {
     }
 
     /// A book for the same components, in which nothing has a number yet.
-    pub(crate) fn twin(&self) -> Self {
+    pub(crate) fn fork(&self) -> Self {
         Book { runs: Arc::clone(&self.runs), ..Book::new(Arc::clone(&self.links)) }
     }
 

@@ -10,7 +10,7 @@ use std::fmt::{self, Debug, Display};
 use std::hash::Hash;
 use std::sync::atomic::Ordering;
 
-use quorate::engine::dir::{Composed, Found, Interfaces, MessageId};
+use quorate::engine::components::{ComponentCounts, Composed, Found, MessageId};
 use quorate::property::Property;
 use quorate::report::Stopped;
 
@@ -25,7 +25,7 @@ pub struct Outcome {
     /// Why not everything was explored, if it was not.
     pub stopped: Option<Stopped>,
     /// How much there was.
-    pub interfaces: Interfaces,
+    pub interfaces: ComponentCounts,
     /// How often a component was run.
     pub runs: u64,
 }

@@ -8,7 +8,7 @@
 
 use std::collections::HashMap;
 
-use quorate::engine::dir::MessageId;
+use quorate::engine::components::MessageId;
 
 use crate::step::{Act, Agent, Hold, Need, Object};
 

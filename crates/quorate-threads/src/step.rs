@@ -12,7 +12,7 @@
 
 use std::fmt;
 
-use quorate::engine::dir::{MessageId, Operation};
+use quorate::engine::components::{MessageId, Operation};
 
 /// A thread of a component. The same thread has the same number in every run.
 pub type Agent = usize;

@@ -1,4 +1,4 @@
-//! Systems of multi-threaded components: what a user writes, and the machine that runs the components one by one.
+//! Systems of multi-threaded components: what a user writes, and what runs the components one by one.
 //!
 //! From: DEMETER, section 4.1: components are what runs on one machine, and are found by nothing but their messages.
 //! Held by: tests/network.rs, `tests/replicated_log.rs`.
@@ -9,13 +9,13 @@ use std::sync::atomic::Ordering;
 use std::sync::{Arc, Mutex};
 
 use quorate::ProcessId;
-use quorate::engine::dir::{
-    Components, Embedded, Guide, Machine, MessageId, Operation, Places, Ran, compose,
+use quorate::engine::Search;
+use quorate::engine::components::{
+    ComponentChecker, ComponentRunner, LocalPoints, MessageId, Operation, Partition, Ran, Scheduler, compose,
 };
-use quorate::engine::{Search, Watch};
 use quorate::model::Value;
 use quorate::property::{Property, When, shown};
-use quorate::report::Stopped;
+use quorate::report::{Stopped, Watch};
 
 use crate::conductor::{Agents, conduct};
 use crate::net::{Book, Net, Sight};
@@ -166,21 +166,21 @@ where
 
     /// As [`Threaded::check`], unless a watch stops it.
     pub fn check_while(self, watch: &mut dyn Watch) -> Outcome {
-        let search = Search { threads: self.explorers, ..Search::default() };
-        let processes = self.machine();
+        let search = Search::default().threads(self.explorers);
+        let processes = self.runner();
         let properties = processes.invariants.properties();
         let names: Vec<String> = processes.mains.iter().map(|(name, _)| name.clone()).collect();
         let in_order = processes.in_order;
-        let (processes, composed) = compose(processes, in_order, &properties, &search, watch);
+        let (processes, composed) = compose(processes, in_order, &properties, &search, None, watch);
         Outcome::new(composed, &names, &processes.book, &properties)
     }
 
     /// The components, to be run one by one.
-    pub fn machine(self) -> Processes<M, O> {
+    pub fn runner(self) -> Processes<M, O> {
         let agents = self.components.iter().map(|_| Agents::default()).collect();
         let Threaded { components, invariants, in_order, links, .. } = self;
         let invariants = Invariants { list: Arc::new(invariants) };
-        let parts = Components::each(components.len());
+        let parts = Partition::each(components.len());
         let values = vec![Value::new(Shown::<O>(None))];
         Processes {
             mains: components,
@@ -223,7 +223,7 @@ pub struct Processes<M, O = ()> {
     in_order: bool,
     agents: Vec<Agents>,
     book: Arc<Book<M, O>>,
-    parts: Components,
+    parts: Partition,
     /// What was exposed so far, by number.
     values: Vec<Value>,
 }
@@ -283,14 +283,14 @@ where
     }
 }
 
-impl<M, O> Machine for Processes<M, O>
+impl<M, O> ComponentRunner for Processes<M, O>
 where
     M: Clone + Eq + Hash + Debug + Send + 'static,
     O: Clone + Eq + Hash + Debug + Send + Sync + 'static,
 {
     type Step = Step;
 
-    fn run(&mut self, component: usize, arrivals: &[MessageId], guide: &mut dyn Guide<Step>) -> Ran {
+    fn run(&mut self, component: usize, arrivals: &[MessageId], scheduler: &mut dyn Scheduler<Step>) -> Ran {
         let arrivals = {
             let messages = self.book.messages();
             let arrival =
@@ -299,7 +299,7 @@ where
         };
         let main = Arc::clone(&self.mains[component].1);
         let net = Net::scripted(component, Arc::clone(&self.book));
-        let ran = conduct(move || main(net), &mut self.agents[component], arrivals, self.in_order, guide);
+        let ran = conduct(move || main(net), &mut self.agents[component], arrivals, self.in_order, scheduler);
         self.book.runs.fetch_add(1, Ordering::Relaxed);
         self.note_observations();
         ran
@@ -319,12 +319,12 @@ where
     }
 }
 
-impl<M, O> Embedded for Processes<M, O>
+impl<M, O> ComponentChecker for Processes<M, O>
 where
     M: Clone + Eq + Hash + Debug + Send + 'static,
     O: Clone + Eq + Hash + Debug + Send + Sync + 'static,
 {
-    fn components(&self) -> &Components {
+    fn components(&self) -> &Partition {
         &self.parts
     }
 
@@ -335,7 +335,7 @@ where
     }
 
     /// A thread can only be run from the beginning.
-    fn places(&mut self, _component: usize) -> Option<&mut dyn Places<Step>> {
+    fn local_points(&mut self, _component: usize) -> Option<&mut dyn LocalPoints<Step>> {
         None
     }
 
@@ -343,13 +343,13 @@ where
         &self.values[observed]
     }
 
-    fn twin(&self) -> Self {
+    fn fork(&self) -> Self {
         Processes {
             mains: self.mains.clone(),
             invariants: self.invariants.clone(),
             in_order: self.in_order,
             agents: self.mains.iter().map(|_| Agents::default()).collect(),
-            book: Arc::new(self.book.twin()),
+            book: Arc::new(self.book.fork()),
             parts: self.parts.clone(),
             values: vec![Value::new(Shown::<O>(None))],
         }

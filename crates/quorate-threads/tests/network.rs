@@ -1,11 +1,9 @@
 //! A component and its network: what can be received when, and how a run is wound up.
 
-mod support;
-
-use quorate::engine::dir::{Guide, Machine, MessageId, Operation, Ran};
+use crate::support::everything;
+use quorate::engine::components::{ComponentRunner, MessageId, Operation, Ran, Scheduler};
 use quorate_threads::sync::{Arc, Mutex, mpsc};
 use quorate_threads::{Act, Net, Processes, Step, Threaded, thread};
-use support::everything;
 
 /// Puts three numbers from two senders together, in the order in which they come.
 fn listener(net: &Net<u8, u64>) {
@@ -19,9 +17,9 @@ fn listener(net: &Net<u8, u64>) {
 fn listening(in_order: bool) -> (Processes<u8, u64>, Vec<MessageId>) {
     let system = Threaded::new().component("listener", |net: Net<u8, u64>| listener(&net));
     let system = if in_order { system } else { system.unordered() };
-    let mut machine = system.machine();
-    let arrivals = [(1, 1), (1, 2), (2, 3)].map(|(from, digit)| machine.number_message(from, 0, digit));
-    (machine, arrivals.to_vec())
+    let mut runner = system.runner();
+    let arrivals = [(1, 1), (1, 2), (2, 3)].map(|(from, digit)| runner.number_message(from, 0, digit));
+    (runner, arrivals.to_vec())
 }
 
 /// A component that remembers earlier runs cannot be relied on.
@@ -47,8 +45,8 @@ fn a_component_that_does_something_else_in_every_run_is_noticed() {
 #[test]
 fn messages_of_one_sender_stay_in_order_unless_they_need_not() {
     for (in_order, expected) in [(true, 3), (false, 6)] {
-        let (mut machine, arrivals) = listening(in_order);
-        let all = everything(&mut machine, 0, &arrivals);
+        let (mut runner, arrivals) = listening(in_order);
+        let all = everything(&mut runner, 0, &arrivals);
         assert_eq!((all.runs, all.traces.len(), all.observed.len()), (expected, expected, expected));
         assert!(all.stuck.is_empty(), "to wait for messages is not to be stuck");
     }
@@ -57,10 +55,10 @@ fn messages_of_one_sender_stay_in_order_unless_they_need_not() {
 #[test]
 fn a_message_that_is_looked_for_may_not_have_come() {
     let main = |net: Net<u8, u64>| net.expose(net.try_recv().map_or(0, |(_, number)| u64::from(number)));
-    let mut machine = Threaded::new().component("one look", main).machine();
-    let arrival = machine.number_message(1, 0, 7);
-    let all = everything(&mut machine, 0, &[arrival]);
-    let seen: Vec<Option<u64>> = all.observed.iter().map(|number| machine.observation(*number)).collect();
+    let mut runner = Threaded::new().component("one look", main).runner();
+    let arrival = runner.number_message(1, 0, 7);
+    let all = everything(&mut runner, 0, &[arrival]);
+    let seen: Vec<Option<u64>> = all.observed.iter().map(|number| runner.observation(*number)).collect();
     assert_eq!((all.runs, seen), (2, vec![Some(7), Some(0)]));
 }
 
@@ -87,10 +85,10 @@ fn server(net: Net<u8, u64>) {
 
 #[test]
 fn receptions_and_sends_of_a_component_are_in_one_order() {
-    let mut machine = Threaded::new().component("server", server).machine();
-    let jobs = [machine.number_message(1, 0, 3), machine.number_message(1, 0, 5)];
-    let all = everything(&mut machine, 0, &jobs);
-    let answers = [machine.number_message(0, 1, 4), machine.number_message(0, 1, 6)];
+    let mut runner = Threaded::new().component("server", server).runner();
+    let jobs = [runner.number_message(1, 0, 3), runner.number_message(1, 0, 5)];
+    let all = everything(&mut runner, 0, &jobs);
+    let answers = [runner.number_message(0, 1, 4), runner.number_message(0, 1, 6)];
     assert_eq!(all.sent.iter().collect::<Vec<_>>(), [&answers.to_vec()]);
     // The first answer comes before or after the second job.
     assert_eq!(all.traces.len(), 2);
@@ -100,7 +98,7 @@ fn receptions_and_sends_of_a_component_are_in_one_order() {
 /// Chooses the first operation, so many times.
 struct First(usize);
 
-impl Guide<Step> for First {
+impl Scheduler<Step> for First {
     fn choose(&mut self, possible: &[Operation<Step>]) -> Option<usize> {
         assert!(possible.iter().all(|one| one.step.act != Act::Nothing), "only when a run is wound up");
         self.0 = self.0.checked_sub(1)?;
@@ -112,27 +110,27 @@ impl Guide<Step> for First {
 
 #[test]
 fn a_run_can_be_given_up_at_any_moment() {
-    let mut machine = Threaded::new().component("server", server).machine();
-    let jobs = [machine.number_message(1, 0, 3), machine.number_message(1, 0, 5)];
+    let mut runner = Threaded::new().component("server", server).runner();
+    let jobs = [runner.number_message(1, 0, 3), runner.number_message(1, 0, 5)];
     for length in 0..20 {
-        assert_eq!(machine.run(0, &jobs, &mut First(length)), Ran::Through);
+        assert_eq!(runner.run(0, &jobs, &mut First(length)), Ran::Through);
     }
 }
 
 #[test]
-fn a_panic_in_the_guide_is_its_own() {
+fn a_panic_in_the_scheduler_is_its_own() {
     struct Broken;
-    impl Guide<Step> for Broken {
+    impl Scheduler<Step> for Broken {
         fn choose(&mut self, _possible: &[Operation<Step>]) -> Option<usize> {
-            panic!("the guide is broken")
+            panic!("the scheduler is broken")
         }
         fn observe(&mut self, _member: usize, _observed: usize) {}
     }
-    let (mut machine, arrivals) = listening(true);
-    let run = std::panic::AssertUnwindSafe(|| machine.run(0, &arrivals, &mut Broken));
+    let (mut runner, arrivals) = listening(true);
+    let run = std::panic::AssertUnwindSafe(|| runner.run(0, &arrivals, &mut Broken));
     let panic = std::panic::catch_unwind(run).unwrap_err();
-    assert_eq!(panic.downcast_ref::<&str>(), Some(&"the guide is broken"));
-    assert_eq!(everything(&mut machine, 0, &arrivals).runs, 3);
+    assert_eq!(panic.downcast_ref::<&str>(), Some(&"the scheduler is broken"));
+    assert_eq!(everything(&mut runner, 0, &arrivals).runs, 3);
 }
 
 #[test]
@@ -146,8 +144,8 @@ fn a_thread_that_waits_for_a_lock_for_ever_is_stuck_though_another_waits_for_mes
         net.recv();
         stuck.join().unwrap();
     };
-    let mut machine = Threaded::new().component("stuck", main).machine();
-    let all = everything(&mut machine, 0, &[]);
+    let mut runner = Threaded::new().component("stuck", main).runner();
+    let all = everything(&mut runner, 0, &[]);
     assert_eq!(all.stuck.len(), 1);
 }
 

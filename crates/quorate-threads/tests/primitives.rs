@@ -1,23 +1,21 @@
 //! Each primitive by itself: how many runs a small program has, up to the order of independent operations, and what can
 //! come of them.
 
-mod support;
-
+use crate::support::{Everything, everything, spawn_all};
 use quorate_threads::sync::atomic::{AtomicBool, AtomicUsize, Ordering::SeqCst};
 use quorate_threads::sync::{Arc, Condvar, Mutex, RwLock, mpsc};
 use quorate_threads::{Net, Processes, Threaded, thread};
-use support::{Everything, everything, spawn_all};
 
 fn all(main: impl Fn(Net<u8, u64>) + Send + Sync + 'static) -> (Processes<u8, u64>, Everything) {
-    let mut machine = Threaded::new().component("alone", main).machine();
-    let everything = everything(&mut machine, 0, &[]);
-    (machine, everything)
+    let mut runner = Threaded::new().component("alone", main).runner();
+    let everything = everything(&mut runner, 0, &[]);
+    (runner, everything)
 }
 
 /// What was exposed last in some run.
-fn outcomes(machine: &Processes<u8, u64>, everything: &Everything) -> Vec<u64> {
+fn outcomes(runner: &Processes<u8, u64>, everything: &Everything) -> Vec<u64> {
     let mut outcomes: Vec<u64> =
-        everything.observed.iter().filter_map(|number| machine.observation(*number)).collect();
+        everything.observed.iter().filter_map(|number| runner.observation(*number)).collect();
     outcomes.sort_unstable();
     outcomes
 }
@@ -25,14 +23,14 @@ fn outcomes(machine: &Processes<u8, u64>, everything: &Everything) -> Vec<u64> {
 #[test]
 fn a_counter_behind_a_lock_has_a_trace_for_each_order() {
     for (threads, orders) in [(1, 1), (2, 2), (3, 6)] {
-        let (machine, all) = all(move |net| {
+        let (runner, all) = all(move |net| {
             let counter = Arc::new(Mutex::new(0));
             let shared = Arc::clone(&counter);
             spawn_all(threads, move |_| *shared.lock().unwrap() += 1);
             net.expose(*counter.lock().unwrap());
         });
         assert_eq!(all.traces.len(), orders);
-        assert_eq!(outcomes(&machine, &all), [threads as u64]);
+        assert_eq!(outcomes(&runner, &all), [threads as u64]);
         assert!(all.panics.is_empty() && all.stuck.is_empty());
     }
 }
@@ -69,7 +67,7 @@ fn readers_have_one_trace_and_a_writer_comes_before_or_after_each() {
 
 #[test]
 fn a_lost_update_is_found() {
-    let (machine, all) = all(|net| {
+    let (runner, all) = all(|net| {
         let value = Arc::new(AtomicUsize::new(0));
         let shared = Arc::clone(&value);
         spawn_all(2, move |_| {
@@ -78,14 +76,14 @@ fn a_lost_update_is_found() {
         });
         net.expose(value.load(SeqCst) as u64);
     });
-    assert_eq!(outcomes(&machine, &all), [1, 2]);
+    assert_eq!(outcomes(&runner, &all), [1, 2]);
     // Each load comes before or after the other thread's store, and if both come before, one store is first.
     assert_eq!(all.traces.len(), 4);
 }
 
 #[test]
 fn what_was_tried_depends_on_who_was_first() {
-    let (machine, all) = all(|net| {
+    let (runner, all) = all(|net| {
         let lock = Arc::new(Mutex::new(()));
         let free = Arc::new(AtomicUsize::new(0));
         let (shared, count) = (Arc::clone(&lock), Arc::clone(&free));
@@ -96,13 +94,13 @@ fn what_was_tried_depends_on_who_was_first() {
         });
         net.expose(free.load(SeqCst) as u64);
     });
-    assert_eq!(outcomes(&machine, &all), [1, 2]);
+    assert_eq!(outcomes(&runner, &all), [1, 2]);
     assert!(all.stuck.is_empty());
 }
 
 #[test]
 fn a_channel_keeps_order_and_ends() {
-    let (machine, all) = all(|net| {
+    let (runner, all) = all(|net| {
         let (sender, receiver) = mpsc::channel();
         let second = sender.clone();
         let one = thread::spawn(move || {
@@ -115,14 +113,14 @@ fn a_channel_keeps_order_and_ends() {
         one.join().unwrap();
         other.join().unwrap();
     });
-    assert_eq!(outcomes(&machine, &all), [123, 132, 312]);
+    assert_eq!(outcomes(&runner, &all), [123, 132, 312]);
     assert_eq!(all.traces.len(), 3, "what is put in and what is taken out do not get in each other's way");
     assert!(all.stuck.is_empty());
 }
 
 #[test]
 fn a_channel_that_is_looked_into_may_be_empty() {
-    let (machine, all) = all(|net| {
+    let (runner, all) = all(|net| {
         let (sender, receiver) = mpsc::channel();
         let thread = thread::spawn(move || sender.send(1_u64).unwrap());
         net.expose(match receiver.try_recv() {
@@ -134,7 +132,7 @@ fn a_channel_that_is_looked_into_may_be_empty() {
         drop(thread);
     });
     // The sender fails if the receiver is gone before.
-    assert_eq!(outcomes(&machine, &all), [1, 8]);
+    assert_eq!(outcomes(&runner, &all), [1, 8]);
     assert!(all.panics.iter().all(|text| text.contains("SendError")) && all.panics.len() == 1);
 }
 
@@ -168,7 +166,7 @@ fn a_notification_wakes_or_is_lost() {
 
 #[test]
 fn one_of_those_that_wait_is_woken_whoever_it_is() {
-    let (machine, all) = all(|net| {
+    let (runner, all) = all(|net| {
         let shared = Arc::new((Mutex::new(0), Condvar::new()));
         let first = Arc::new(AtomicUsize::new(0));
         let (others, woken) = (Arc::clone(&shared), Arc::clone(&first));
@@ -191,7 +189,7 @@ fn one_of_those_that_wait_is_woken_whoever_it_is() {
             net.expose(first.load(SeqCst) as u64);
         }
     });
-    assert_eq!(outcomes(&machine, &all), [1, 2]);
+    assert_eq!(outcomes(&runner, &all), [1, 2]);
 }
 
 #[test]
@@ -209,7 +207,7 @@ fn threads_that_wait_for_each_other_are_told() {
 
 #[test]
 fn a_panic_is_told_and_later_runs_go_on() {
-    let (machine, all) = all(|net| {
+    let (runner, all) = all(|net| {
         let flag = Arc::new(AtomicBool::new(false));
         let shared = Arc::clone(&flag);
         let setter = thread::spawn(move || shared.store(true, SeqCst));
@@ -218,7 +216,7 @@ fn a_panic_is_told_and_later_runs_go_on() {
         net.expose(1);
     });
     assert_eq!(all.panics.iter().collect::<Vec<_>>(), ["set too early"]);
-    assert_eq!(outcomes(&machine, &all), [1]);
+    assert_eq!(outcomes(&runner, &all), [1]);
 }
 
 #[test]

@@ -1,14 +1,12 @@
 //! Runs that differ only in the order of independent operations are run once: as many as the simplest enumerator finds
 //! when it forgets that order.
 
-mod support;
-
 use std::collections::BTreeSet;
 
+use crate::support::{everything, spawn_all};
 use quorate_threads::sync::atomic::{AtomicUsize, Ordering::SeqCst};
 use quorate_threads::sync::{Arc, Mutex, RwLock, mpsc};
 use quorate_threads::{Net, Outcome, Threaded, thread};
-use support::{everything, spawn_all};
 
 type Program = Arc<dyn Fn(Net<u8, u64>) + Send + Sync>;
 
@@ -198,11 +196,11 @@ impl Chance {
 /// Compares a program's runs, and what is seen in them, with those of the simplest enumerator.
 fn compare(threads: &[Vec<Op>]) {
     let program = program(threads.to_vec());
-    let mut machine = system(&program).machine();
-    let all = everything(&mut machine, 0, &[]);
+    let mut runner = system(&program).runner();
+    let all = everything(&mut runner, 0, &[]);
     assert!(all.stuck.is_empty() && all.panics.is_empty(), "{threads:?}: {:?}", all.panics);
     let mut expected: BTreeSet<Option<u64>> =
-        all.traces.values().flatten().map(|shown| machine.observation(*shown)).collect();
+        all.traces.values().flatten().map(|shown| runner.observation(*shown)).collect();
     expected.insert(None);
     let sights: Arc<std::sync::Mutex<BTreeSet<Option<u64>>>> = Arc::default();
     let noted = Arc::clone(&sights);

@@ -5,20 +5,18 @@
 //! follow from the formulas in their module headers or were counted by a search that only uses
 //! `Model::accepts` and `Model::run`.
 
-mod instance;
-
-use quorate::engine::{Search, explore};
+use quorate::engine::{Engine, Explore, Search};
 use quorate::model::Model;
 use quorate::replay::Replay;
 use quorate::report::Coverage;
 use quorate::{Protocol, Report};
 
-use instance::{model, protocol};
+use crate::instance::{model, protocol};
 
 type Given = &'static [(&'static str, &'static str)];
 
 fn search(model: &Model) -> Report {
-    explore(model, &Search::default(), &mut ())
+    Explore::default().run(model, &Search::default(), &mut ())
 }
 
 /// Holds, with exactly these numbers of states, transitions and, where they are known, terminal states.

@@ -1,31 +1,34 @@
-//! The engine `dir` on the zoo: the figures of the DEMETER paper and of known counts of runs, every planted bug that
+//! The engine `components` on the zoo: the figures of the DEMETER paper and of known counts of runs, every planted bug that
 //! it can look for, and what it refuses.
-
-mod instance;
 
 use std::time::{Duration, Instant};
 
-use quorate::engine::dir::{Components, Interfaces, dir};
-use quorate::engine::{Engine, Search, Watch, explore};
+use quorate::engine::components::{ComponentCounts, Partition};
+use quorate::engine::{Components, Engine, Explore, Refusal, Search};
+use quorate::model::Model;
 use quorate::replay::Replay;
-use quorate::report::{Coverage, Stopped, Verdict};
+use quorate::report::{Coverage, Stopped, Verdict, Watch};
 use quorate::world::{Channel, World};
 use quorate::{ProcessId, Report};
 
-use instance::{model, protocol};
+use crate::instance::{model, protocol};
 
 type Given = &'static [(&'static str, &'static str)];
 
-fn holding(report: &Report) -> Interfaces {
+fn holding(report: &Report) -> ComponentCounts {
     report.assert_holds();
-    report.interfaces.expect("it explores components")
+    report.components().expect("it explores components")
+}
+
+fn refuses(model: &Model) -> Option<Refusal> {
+    Components::default().refuses(model, &Search::default())
 }
 
 /// Holds with these counts: how many runs there are for each local trace.
 #[track_caller]
 fn check(name: &str, given: Given, local_traces: u128, global_skeletons: u64, global_traces: u128) -> u128 {
-    let found = holding(&dir(&model(name, given, None), &Search::default(), &mut ()));
-    let expected = Interfaces {
+    let found = holding(&Components::default().run(&model(name, given, None), &Search::default(), &mut ()));
+    let expected = ComponentCounts {
         local_traces: Some(local_traces),
         global_skeletons,
         global_traces: Some(global_traces),
@@ -59,7 +62,7 @@ fn joins_have_these_states_and_runs() {
     {
         let protocol = protocol(name);
         let model = protocol.instance(&protocol.arguments([("nodes", nodes)], None).unwrap()).unwrap();
-        let report = explore(&model, &Search::default(), &mut ());
+        let report = Explore::default().run(&model, &Search::default(), &mut ());
         report.assert_holds();
         assert_eq!(report.coverage.states, states, "{name} with {nodes} nodes");
     }
@@ -81,13 +84,13 @@ fn groups_of_processes_have_the_same_runs() {
     let model = model("dining-philosophers", &[], None);
     let ids: Vec<ProcessId> = model.ids().collect();
     let seats: Vec<Vec<ProcessId>> = (0..3).map(|seat| vec![ids[seat], ids[seat + 3]]).collect();
-    let seats = Components::groups(&model, &seats).unwrap();
-    let apart = holding(&dir(&model, &Search::default(), &mut ()));
-    let search = Search { components: Some(seats), ..Search::default() };
-    let seated = holding(&dir(&model, &search, &mut ()));
+    let seats = Partition::groups(&model, &seats).unwrap();
+    let apart = holding(&Components::default().run(&model, &Search::default(), &mut ()));
+    let seated = Components::default().partition(seats);
+    let seated = holding(&seated.run(&model, &Search::default(), &mut ()));
     assert_eq!(seated.global_traces, apart.global_traces);
-    assert!(Components::groups(&model, &[ids[..2].to_vec()]).is_none(), "somebody is missing");
-    assert!(Components::groups(&model, &[ids.clone(), ids]).is_none(), "everybody is there twice");
+    assert!(Partition::groups(&model, &[ids[..2].to_vec()]).is_none(), "somebody is missing");
+    assert!(Partition::groups(&model, &[ids.clone(), ids]).is_none(), "everybody is there twice");
 }
 
 #[test]
@@ -97,10 +100,10 @@ fn every_bug_that_it_can_look_for_is_found() {
         for bug in protocol.bugs() {
             let arguments = protocol.arguments([], Some(bug.name)).unwrap();
             let model = protocol.instance(&arguments).unwrap().in_world(bug.world.clone()).unwrap();
-            if Engine::Dir.refused(&model).is_some() {
+            if refuses(&model).is_some() {
                 continue;
             }
-            let report = dir(&model, &Search::default(), &mut Patience::new(20));
+            let report = Components::default().run(&model, &Search::default(), &mut Patience::new(300));
             let Verdict::Violated(violation) = report.verdict else {
                 panic!("{} with bug {}: {}", protocol.name(), bug.name, report.verdict.word());
             };
@@ -123,33 +126,37 @@ impl Patience {
 }
 
 impl Watch for Patience {
-    fn round(&mut self, _: &Coverage) -> Option<Stopped> {
+    fn progress(&mut self, _: &Coverage) -> Option<Stopped> {
         (self.0.elapsed() > Duration::from_secs(self.1)).then_some(Stopped::Time(self.1))
     }
 }
 
 #[test]
 fn limits_end_in_unknown() {
-    let search = Search { states_max: Some(100), ..Search::default() };
-    let report = dir(&model("paxos", &[], None), &search, &mut ());
+    let search = Search::default().states_max(100);
+    let report = Components::default().run(&model("paxos", &[], None), &search, &mut ());
     assert!(matches!(report.verdict, Verdict::Unknown(Stopped::States(100))), "{:?}", report.verdict);
-    let found = report.interfaces.unwrap();
+    let found = report.components().unwrap();
     assert!(found.global_skeletons > 0 && found.global_traces.is_none() && found.local_traces.is_none());
-    let search = Search { bytes_max: Some(100_000), ..Search::default() };
-    let report = dir(&model("paxos", &[], None), &search, &mut ());
+    let search = Search::default().bytes_max(100_000);
+    let report = Components::default().run(&model("paxos", &[], None), &search, &mut ());
     assert!(matches!(report.verdict, Verdict::Unknown(Stopped::Memory(100_000))), "{:?}", report.verdict);
-    let report = dir(&model("pam", &[("ballots", "4")], None), &Search::default(), &mut Patience::new(1));
+    let report = Components::default().run(
+        &model("pam", &[("ballots", "4")], None),
+        &Search::default(),
+        &mut Patience::new(1),
+    );
     assert!(matches!(report.verdict, Verdict::Unknown(Stopped::Time(1))), "{:?}", report.verdict);
 }
 
 #[test]
 fn worlds_that_it_does_not_know_are_refused() {
     let in_world = |world| model("accumulator", &[], None).in_world(world).unwrap();
-    let refused = |world| Engine::Dir.refused(&in_world(world)).unwrap();
+    let refused = |world| refuses(&in_world(world)).unwrap().to_string();
     let mailbox = World { channel: Channel::Mailbox, ..World::default() };
-    assert_eq!(refused(mailbox), "the engine dir knows bag and fifo channels, not mailbox");
+    assert_eq!(refused(mailbox), "it knows bag and fifo channels, not mailbox");
     let losses = World { losses: 1, ..World::default() };
-    assert_eq!(refused(losses), "the engine dir knows no budgets of lost or doubled messages");
-    assert!(Engine::Dir.refused(&model("regular-storage", &[], None)).unwrap().contains("'regularity'"));
-    assert_eq!(Engine::Dir.refused(&in_world(World { channel: Channel::Fifo, ..World::default() })), None);
+    assert_eq!(refused(losses), "it knows no budgets of lost or doubled messages");
+    assert!(refuses(&model("regular-storage", &[], None)).unwrap().to_string().contains("'regularity'"));
+    assert_eq!(refuses(&in_world(World { channel: Channel::Fifo, ..World::default() })), None);
 }

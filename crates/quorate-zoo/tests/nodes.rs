@@ -3,25 +3,23 @@
 //! The counts of one proposal of `paxos-node` follow from the formula in its header, and its runs are as long as the
 //! paper's. All others were seen by this search alone, and are here to be noticed when they change.
 
-mod instance;
-
 use quorate::Report;
-use quorate::engine::{Search, explore};
+use quorate::engine::{Engine, Explore, Search};
 use quorate::model::Model;
 use quorate::reduce::Reductions;
+use quorate::replay::Violation;
 use quorate::replay::{Broken, Replay};
-use quorate::report::Violation;
 
-use instance::model;
+use crate::instance::model;
 
 fn unreduced(model: &Model) -> Report {
-    explore(model, &Search::default(), &mut ())
+    Explore::default().run(model, &Search::default(), &mut ())
 }
 
 /// With all reductions that go together, as from the command line.
 fn reduced(model: &Model) -> Report {
     let (reductions, _) = Reductions::strongest(model);
-    explore(model, &Search { reductions, ..Search::default() }, &mut ())
+    Explore::default().run(model, &Search::default().reductions(reductions), &mut ())
 }
 
 /// Holds with and without reductions, with these numbers of states, transitions and steps of the longest run.

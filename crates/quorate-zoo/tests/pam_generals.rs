@@ -4,20 +4,18 @@
 //! PAM are powers of the number of states of one ballot, as its header explains; all others were seen by this
 //! search alone, and are here to be noticed when they change.
 
-mod instance;
-
 use quorate::Report;
-use quorate::engine::{Search, explore};
+use quorate::engine::{Engine, Explore, Search};
 use quorate::model::Model;
 use quorate::replay::Replay;
 use quorate::world::{StepKind, World};
 
-use instance::model;
+use crate::instance::model;
 
 type Given<'a> = &'a [(&'a str, &'a str)];
 
 fn search(model: &Model) -> Report {
-    explore(model, &Search::default(), &mut ())
+    Explore::default().run(model, &Search::default(), &mut ())
 }
 
 fn restarts(times: usize) -> World {

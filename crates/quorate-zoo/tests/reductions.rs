@@ -1,27 +1,26 @@
 //! What the reductions leave of the reference Paxos, as in DESIGN 2 and ALGORITHMS 11, of regular storage, and of
 //! searches for planted bugs.
 
-mod instance;
-
-use quorate::engine::{Search, explore};
+use quorate::engine::{Count, Engine, Explore, Search};
 use quorate::model::Model;
 use quorate::reduce::Reduction::{self, Beliefs, Inert, Stubborn, Symmetry};
 use quorate::reduce::Reductions;
 use quorate::report::{Report, Verdict};
 use quorate::world::{CrashSends, Crashes, World};
 
-use instance::model;
+use crate::instance::model;
 
 type Settings<'a> = &'a [(&'a str, &'a str)];
 
 fn check(settings: Settings<'_>, which: &[Reduction], world: World) -> Report {
     let paxos = model("paxos", settings, None).in_world(world).expect("a world that fits");
-    search_all(&paxos, which, false)
+    search_all(&paxos, which, Count::Nothing)
 }
 
-fn search_all(model: &Model, which: &[Reduction], count_orbits: bool) -> Report {
+fn search_all(model: &Model, which: &[Reduction], count: Count) -> Report {
     let reductions = Reductions::checked(which, model).expect("reductions that can be used");
-    let report = explore(model, &Search { reductions, count_orbits, ..Search::default() }, &mut ());
+    let search = Search::default().reductions(reductions);
+    let report = Explore::default().count(count).run(model, &search, &mut ());
     assert!(matches!(report.verdict, Verdict::Holds), "{:?}", report.verdict);
     report
 }
@@ -87,7 +86,7 @@ fn single_messages_that_are_counted_as_far_as_they_matter() {
 fn storage_with_a_property_of_one_reader() {
     let states = |property: &str, which: &[Reduction]| {
         let storage = model("regular-storage", &[("readers", "2"), ("property", property)], None);
-        search_all(&storage, which, false).coverage.states
+        search_all(&storage, which, Count::Nothing).coverage.states
     };
     assert_eq!(states("monotonic-reads", &[]), 17_992);
     assert_eq!(states("monotonic-reads", &[Stubborn]), 1168);
@@ -102,11 +101,11 @@ fn every_bug_is_found_in_fewer_states_than_without_reductions() {
         for bug in protocol.bugs() {
             let model = model(protocol.name(), &[], Some(bug.name));
             let (reductions, _) = Reductions::strongest(&model);
-            let reduced = explore(&model, &Search { reductions, ..Search::default() }, &mut ());
+            let reduced = Explore::default().run(&model, &Search::default().reductions(reductions), &mut ());
             let broken = reduced.assert_violated().broken.property();
             // A search without reductions that takes this long takes long enough.
-            let limited = Search { states_max: Some(100_000), ..Search::default() };
-            let whole = explore(&model, &limited, &mut ());
+            let limited = Search::default().states_max(100_000);
+            let whole = Explore::default().run(&model, &limited, &mut ());
             if let Verdict::Violated(violation) = &whole.verdict {
                 assert_eq!(violation.broken.property(), broken, "{} --bug {}", protocol.name(), bug.name);
             }
@@ -125,8 +124,12 @@ fn every_bug_is_found_in_fewer_states_than_without_reductions() {
 #[test]
 fn orbits_of_symmetric_states_add_up_to_all_states() {
     for (acceptors, orbits, all) in [("3", 5037, 27_410), ("4", 11_504, 196_297)] {
-        let report = search_all(&model("paxos", &[("acceptors", acceptors)], None), &[Symmetry], true);
-        assert_eq!((report.coverage.states, report.orbits), (orbits, Some(all)));
+        let report =
+            search_all(&model("paxos", &[("acceptors", acceptors)], None), &[Symmetry], Count::Orbits);
+        assert_eq!(
+            (report.coverage.states, report.explored().and_then(|explored| explored.orbits)),
+            (orbits, Some(all))
+        );
     }
 }
 

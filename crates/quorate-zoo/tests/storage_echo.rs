@@ -2,17 +2,15 @@
 //! wrong properties, and every planted bug with single-message transitions (tests/counts.rs has them with
 //! quorum transitions).
 
-mod instance;
-
 use quorate::Report;
-use quorate::engine::{Search, explore};
+use quorate::engine::{Engine, Explore, Search};
 
-use instance::model;
+use crate::instance::model;
 
 type Given = Vec<(&'static str, &'static str)>;
 
 fn search(name: &str, given: &Given, bug: Option<&str>) -> Report {
-    explore(&model(name, given, bug), &Search::default(), &mut ())
+    Explore::default().run(&model(name, given, bug), &Search::default(), &mut ())
 }
 
 /// Holds, with exactly these numbers of states and transitions.

@@ -1,13 +1,18 @@
 //! Checking from Rust: in a `#[test]`, in a build script, anywhere.
 
+use std::error::Error;
+use std::fmt;
 use std::time::{Duration, Instant};
 
-use crate::engine::{self, Engine, Order, Search, SteppingStones, Visited, Watch};
+use crate::engine::{
+    Engine, Explore, Order, Refusal, Search, Visited, checked_reductions, strongest_reductions,
+};
 use crate::model::Model;
 use crate::protocol::{Message, System, SystemError};
-use crate::reduce::{Reduction, Reductions};
-use crate::report::{Coverage, Report, Stopped, Violation};
-use crate::world::World;
+use crate::reduce::{Reduction, Reductions, Refused};
+use crate::replay::Violation;
+use crate::report::{Coverage, Report, Stopped, Watch};
+use crate::world::{World, WorldError};
 
 /// Checks a system: `quorate::check(system).assert_holds()`.
 pub fn check<M: Message>(system: System<M>) -> Check {
@@ -15,6 +20,8 @@ pub fn check<M: Message>(system: System<M>) -> Check {
         model: system.build(),
         world: World::default(),
         reduce: Reduce::Strongest,
+        explore: Explore::DEFAULT,
+        engine: None,
         search: Search::default(),
         time_max: None,
     }
@@ -24,26 +31,55 @@ pub fn check<M: Message>(system: System<M>) -> Check {
 #[derive(Clone, PartialEq, Eq, Debug)]
 #[non_exhaustive]
 pub enum CheckError {
-    /// The system makes no sense, or not in this world.
-    System(SystemError),
-    /// A reduction that cannot be used for the system.
-    Reduction(crate::reduce::Refused),
-    /// An engine that cannot search the system in its world.
-    Engine(String),
+    /// The system makes no sense.
+    System(
+        /// Why.
+        SystemError,
+    ),
+    /// The world makes no sense for the system.
+    World(
+        /// Why.
+        WorldError,
+    ),
+    /// A reduction cannot be used for the system.
+    Reduction(
+        /// Which, and why.
+        Refused,
+    ),
+    /// The engine cannot search the system in its world, or not as it is asked to.
+    Engine {
+        /// The engine.
+        engine: &'static str,
+        /// Why.
+        refusal: Refusal,
+    },
+    /// An order, or a way to remember states, was asked for, and an engine of its own as well: options go into the
+    /// engine then.
+    TwoEngines,
 }
 
-impl From<SystemError> for CheckError {
-    fn from(error: SystemError) -> Self {
-        CheckError::System(error)
+impl fmt::Display for CheckError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            CheckError::System(_) => write!(f, "the system makes no sense"),
+            CheckError::World(_) => write!(f, "the world makes no sense for the system"),
+            CheckError::Reduction(refused) => write!(f, "{} cannot be used", refused.reduction),
+            CheckError::Engine { engine, .. } => write!(f, "the engine {engine} cannot search the system so"),
+            CheckError::TwoEngines => {
+                write!(f, "an engine is given, and options for another: expected the options in the engine")
+            }
+        }
     }
 }
 
-impl std::fmt::Display for CheckError {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+impl Error for CheckError {
+    fn source(&self) -> Option<&(dyn Error + 'static)> {
         match self {
-            CheckError::System(error) => error.fmt(f),
-            CheckError::Reduction(refused) => refused.fmt(f),
-            CheckError::Engine(reason) => reason.fmt(f),
+            CheckError::System(error) => Some(error),
+            CheckError::World(error) => Some(error),
+            CheckError::Reduction(refused) => Some(&refused.reason),
+            CheckError::Engine { refusal, .. } => Some(refusal),
+            CheckError::TwoEngines => None,
         }
     }
 }
@@ -61,99 +97,92 @@ pub struct Check {
     model: Result<Model, SystemError>,
     world: World,
     reduce: Reduce,
+    explore: Explore,
+    engine: Option<Box<dyn Engine>>,
     search: Search,
     time_max: Option<Duration>,
 }
 
 impl Check {
     /// In which world; bags, with implicit losses and crashes, unless told.
-    pub fn world(mut self, world: World) -> Self {
-        self.world = world;
-        self
+    pub fn world(self, world: World) -> Self {
+        Check { world, ..self }
     }
 
     /// Searches every state, without reductions; otherwise all that can be used are.
-    pub fn unreduced(mut self) -> Self {
-        self.reduce = Reduce::Nothing;
-        self
+    pub fn unreduced(self) -> Self {
+        Check { reduce: Reduce::Nothing, ..self }
     }
 
     /// Uses these reductions and no others.
-    pub fn reductions(mut self, reductions: &[Reduction]) -> Self {
-        self.reduce = Reduce::These(reductions.to_vec());
-        self
+    pub fn reductions(self, reductions: &[Reduction]) -> Self {
+        Check { reduce: Reduce::These(reductions.to_vec()), ..self }
     }
 
-    /// With which engine; global states with reductions unless told.
-    pub fn engine(mut self, engine: Engine) -> Self {
-        self.search.engine = engine;
-        self
+    /// With which engine; [`Explore`] unless given.
+    pub fn engine(self, engine: impl Engine + 'static) -> Self {
+        Check { engine: Some(Box::new(engine)), ..self }
     }
 
     /// On how many threads; all cores unless told. The answer does not depend on it.
-    pub fn threads(mut self, threads: usize) -> Self {
-        self.search.threads = threads.max(1);
-        self
+    pub fn threads(self, threads: usize) -> Self {
+        Check { search: self.search.threads(threads), ..self }
     }
 
-    /// In which order states are expanded; breadth-first unless told.
-    pub fn order(mut self, order: Order) -> Self {
-        self.search.order = order;
-        self
+    /// In which order [`Explore`] expands states; breadth-first unless given.
+    pub fn order(self, order: Order) -> Self {
+        Check { explore: self.explore.order(order), ..self }
     }
 
-    /// How visited states are remembered; exactly unless told.
-    pub fn visited(mut self, visited: Visited) -> Self {
-        self.search.visited = visited;
-        self
+    /// How [`Explore`] remembers visited states; exactly unless given.
+    pub fn visited(self, visited: Visited) -> Self {
+        Check { explore: self.explore.visited(visited), ..self }
     }
 
     /// Gives up after this many states.
-    pub fn states_max(mut self, states: u64) -> Self {
-        self.search.states_max = Some(states);
-        self
+    pub fn states_max(self, states: u64) -> Self {
+        Check { search: self.search.states_max(states), ..self }
     }
 
-    /// Does not look further than this many steps. Depth-first search may then leave out states that a
-    /// shorter way leads to: use it breadth-first.
-    pub fn depth_max(mut self, steps: u32) -> Self {
-        self.search.depth_max = Some(steps);
-        self
+    /// Does not look further than this many steps. Depth-first search might leave out states that a shorter way leads
+    /// to, and refuses it.
+    pub fn depth_max(self, steps: u32) -> Self {
+        Check { search: self.search.depth_max(steps), ..self }
     }
 
     /// Gives up when the search takes this many bytes.
-    pub fn bytes_max(mut self, bytes: u64) -> Self {
-        self.search.bytes_max = Some(bytes);
-        self
-    }
-
-    /// Searches in stages: of the [interesting](System::stepping_stone) states that a stage reaches keeps so many, and
-    /// starts the next one from each of them. What comes of it is a violation or nothing, unless the first stage is
-    /// complete.
-    pub fn stepping_stones(mut self, how: SteppingStones) -> Self {
-        self.search.stones = Some(how);
-        self
+    pub fn bytes_max(self, bytes: u64) -> Self {
+        Check { search: self.search.bytes_max(bytes), ..self }
     }
 
     /// Gives up after this long.
-    pub fn time_max(mut self, time: Duration) -> Self {
-        self.time_max = Some(time);
-        self
+    pub fn time_max(self, time: Duration) -> Self {
+        Check { time_max: Some(time), ..self }
     }
 
     /// Runs it.
     pub fn run(self) -> Result<Report, CheckError> {
         let mut watch = Deadline { start: Instant::now(), time_max: self.time_max };
-        let model = self.model?.in_world(self.world).map_err(SystemError::World)?;
-        if let Some(reason) = self.search.engine.refused(&model) {
-            return Err(CheckError::Engine(reason));
-        }
-        let reductions = match &self.reduce {
-            Reduce::Strongest => Reductions::strongest(&model).0,
-            Reduce::Nothing => Reductions::default(),
-            Reduce::These(which) => Reductions::checked(which, &model).map_err(CheckError::Reduction)?,
+        let configured = self.explore.order != Order::Breadth || self.explore.visited != Visited::Exact;
+        let engine = match self.engine {
+            Some(_) if configured => return Err(CheckError::TwoEngines),
+            Some(engine) => engine,
+            None => Box::new(self.explore),
         };
-        Ok(engine::search(&model, &Search { reductions, ..self.search }, &mut watch))
+        let model = self.model.map_err(CheckError::System)?;
+        let model = model.in_world(self.world).map_err(CheckError::World)?;
+        let reductions = match &self.reduce {
+            Reduce::Strongest => strongest_reductions(&*engine, &model).0,
+            Reduce::Nothing => Reductions::default(),
+            Reduce::These(which) => {
+                checked_reductions(&*engine, which, &model).map_err(CheckError::Reduction)?
+            }
+        };
+        let search = self.search.reductions(reductions);
+        if let Some(refusal) = engine.refuses(&model, &search) {
+            return Err(CheckError::Engine { engine: engine.name(), refusal });
+        }
+        Ok(engine.search(&model, &search, &mut watch))
     }
 
     /// Runs it, and panics with the diagram of the counterexample if there is one.
@@ -172,7 +201,10 @@ impl Check {
     fn report(self) -> Report {
         match self.run() {
             Ok(report) => report,
-            Err(error) => panic!("{error}"),
+            Err(error) => match error.source() {
+                Some(source) => panic!("{error}: {source}"),
+                None => panic!("{error}"),
+            },
         }
     }
 }
@@ -183,7 +215,7 @@ struct Deadline {
 }
 
 impl Watch for Deadline {
-    fn round(&mut self, _: &Coverage) -> Option<Stopped> {
+    fn progress(&mut self, _: &Coverage) -> Option<Stopped> {
         let time_max = self.time_max?;
         (self.start.elapsed() >= time_max).then_some(Stopped::Time(time_max.as_secs()))
     }

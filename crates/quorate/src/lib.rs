@@ -93,6 +93,8 @@ pub mod reduce;
 pub mod render;
 pub mod replay;
 pub mod report;
+#[cfg(feature = "testing")]
+pub mod testing;
 pub mod world;
 
 pub use base::{ProcessId, Rename, Renaming, RoleName};

@@ -174,11 +174,11 @@ fn everything_must_be_renamed() {
     refused(
         group().symmetric(FOLLOWERS).renames::<Follower>(),
         "role 'follower' is symmetric, so ids in the states of role 'leader' must be renamed: derive Rename for \
-         symmetry::Leader and add .renames::<…>() of it to the system",
+         main::symmetry::Leader and add .renames::<…>() of it to the system",
     );
     refused(
         symmetric(group()).monitor("diary", Diary::default()),
-        "role 'follower' is symmetric, so ids in monitor 'diary' must be renamed: derive Rename for symmetry::Diary \
+        "role 'follower' is symmetric, so ids in monitor 'diary' must be renamed: derive Rename for main::symmetry::Diary \
          and its events and add .renames_monitor::<…>() of it to the system",
     );
     // Nothing is needed where nothing is symmetric.

@@ -56,7 +56,7 @@ type Build = fn(&Instance) -> Result<Vec<Contestant>, Failure>;
 pub(super) fn prepare(instance: &Instance, options: &Options) -> Result<Vec<Contestant>, Failure> {
     let mut contestants = Vec::new();
     if !options.skips("quorate") {
-        contestants.extend(quorate(instance)?);
+        contestants.extend(quorate(instance, options.as_tested)?);
     }
     if !options.skips("stateright") {
         contestants.extend(stateright(instance)?);
@@ -73,9 +73,16 @@ pub(super) fn prepare(instance: &Instance, options: &Options) -> Result<Vec<Cont
     Ok(contestants)
 }
 
-fn quorate(instance: &Instance) -> Result<Vec<Contestant>, Failure> {
+fn quorate(instance: &Instance, as_tested: bool) -> Result<Vec<Contestant>, Failure> {
     eprintln!("building Quorate");
-    run(cargo(["build", "--quiet", "--release", "--package", "quorate-cli"]))?;
+    let built = if as_tested {
+        // With the whole workspace chosen it has the features that it has in the tests, and is not built anew.
+        run(cargo(["build", "--quiet", "--workspace", "--bin", "quorate"]))?;
+        "debug/quorate"
+    } else {
+        run(cargo(["build", "--quiet", "--release", "--package", "quorate-cli"]))?;
+        "release/quorate"
+    };
     let one = |name: &str, threads: usize, reduce: &str| -> Result<Contestant, Failure> {
         let words = format!(
             "check paxos --proposers {} --acceptors 3 --learners 1 --reduce {reduce} --threads {threads} --json",
@@ -85,7 +92,7 @@ fn quorate(instance: &Instance) -> Result<Vec<Contestant>, Failure> {
         Ok(Contestant {
             name: format!("Quorate, {name}"),
             threads,
-            program: target()?.join("release/quorate"),
+            program: target()?.join(built),
             arguments: words.split(' ').map(str::to_string).collect(),
             reduced,
             expected: (!reduced).then_some(instance.quorum),

@@ -22,6 +22,8 @@ pub(crate) use contestant::{STATERIGHT_MANIFEST, stateright_target};
 /// How to run the benchmark.
 pub(crate) struct Options {
     pub(crate) small: bool,
+    /// Whether Quorate runs as the tests have built it, which says nothing of its speed.
+    pub(crate) as_tested: bool,
     pub(crate) rounds: usize,
     /// Whether missing peers may be installed.
     pub(crate) install: bool,
@@ -31,7 +33,7 @@ pub(crate) struct Options {
 
 impl Default for Options {
     fn default() -> Self {
-        Options { small: false, rounds: 3, install: true, skip: Vec::new(), json: None }
+        Options { small: false, as_tested: false, rounds: 3, install: true, skip: Vec::new(), json: None }
     }
 }
 

@@ -5,8 +5,6 @@
 //! memory may differ. With `QUORATE_REWRITE=1` in the environment, output that differs is written into the
 //! page instead of failing the test: look at the difference with git, and shorten it again where it is long.
 
-#![allow(dead_code, reason = "each test file uses a part of this")]
-
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 

@@ -1,7 +1,5 @@
 //! Runs the real program, as a shell would.
 
-#![allow(dead_code, reason = "each test file uses a part of this")]
-
 use std::io::Write as _;
 use std::path::PathBuf;
 use std::process::{Command, Stdio};

@@ -1,11 +1,9 @@
 //! The simplest enumerator of runs: every choice at every moment, one run after the other; and what they are if the
 //! order of independent operations is forgotten.
 
-#![allow(dead_code, reason = "each test file uses a part of this")]
-
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
-use quorate::engine::dir::{Guide, Machine, MessageId, Operation, Ran};
+use quorate::engine::components::{ComponentRunner, MessageId, Operation, Ran, Scheduler};
 use quorate_threads::sync::Arc;
 use quorate_threads::{Processes, Step, thread};
 
@@ -19,7 +17,7 @@ struct Tree {
     observed: Vec<usize>,
 }
 
-impl Guide<Step> for Tree {
+impl Scheduler<Step> for Tree {
     fn choose(&mut self, possible: &[Operation<Step>]) -> Option<usize> {
         if self.depth == self.path.len() {
             self.path.push((0, possible.len()));
@@ -82,15 +80,15 @@ pub(crate) struct Everything {
 }
 
 /// Runs a component in every way.
-pub(crate) fn everything<M: Machine<Step = Step>>(
-    machine: &mut M,
+pub(crate) fn everything<M: ComponentRunner<Step = Step>>(
+    runner: &mut M,
     component: usize,
     arrivals: &[MessageId],
 ) -> Everything {
     let mut tree = Tree::default();
     let mut all = Everything::default();
     loop {
-        let ran = machine.run(component, arrivals, &mut tree);
+        let ran = runner.run(component, arrivals, &mut tree);
         all.runs += 1;
         // Independent operations can be exchanged: then the same is seen.
         let shown = all.traces.entry(trace(&tree.operations)).or_insert_with(|| tree.observed.clone());

@@ -14,39 +14,83 @@ use std::collections::HashMap;
 use std::collections::hash_map::Entry;
 use std::hash::{BuildHasherDefault, Hash};
 
-use super::explore::{all_seen, limit_reached, violated};
-use super::{Mutant, Order, Search, Sleep, Watch};
+use super::explore::limit_reached;
+use super::{Count, Engine, Explore, Order, Refusal, Search};
 use crate::base::FoldHasher;
-use crate::kernel::{Found, Kernel, NO_SLEEP, State};
+use crate::kernel::{Found, Kernel, Mutant, NO_SLEEP, Sleep, State};
 use crate::model::Model;
-use crate::reduce::Reductions;
-use crate::report::{Coverage, Report, Stopped, Verdict};
+use crate::replay::{Length, confirm};
+use crate::report::{Coverage, Details, ExploreDetails, Report, Stopped, Verdict, Watch};
 
-/// Searches newest states first, to the depth that is asked for.
-pub(super) fn bounded_depth(model: &Model, search: &Search, watch: &mut dyn Watch) -> Report {
-    let search =
-        &Search { order: Order::Depth, reductions: Reductions::default(), threads: 1, ..search.clone() };
-    let mut kernel = Kernel::new(model, &search.kernel(), Sleep::Nobody);
-    let Walked { end, path, met, coverage } =
-        walk(&mut Numbers { kernel: &mut kernel, search }, search, watch);
-    let system_states = search.count_system_states.then(|| kernel.system_states(met.keys().copied()));
-    let seen = search.look_back.then(|| kernel.seen_in(met.keys().copied()));
-    kernel.conclude();
-    let verdict = match (kernel.impure(), end) {
-        (Some(handler), _) => Verdict::Unknown(Stopped::Impure(handler.to_string())),
-        (None, End::Stopped(stopped)) => Verdict::Unknown(stopped),
-        (None, End::Violated { panics }) => {
-            let schedule = kernel.schedule(&path, panics);
-            violated(model, search, schedule.expect("a path of states without reductions tells its steps"))
+/// Searches global states newest first, up to a depth; handlers run once for each distinct local step.
+#[derive(Clone, Debug, Default)]
+#[non_exhaustive]
+pub struct BoundedDepth {
+    /// Of equal messages that wait for a process, at most so many besides the first: see [`Explore::copies_max`].
+    pub copies_max: Option<u32>,
+    /// What is counted beside states.
+    pub count: Count,
+    pub(crate) census: bool,
+}
+
+impl BoundedDepth {
+    /// As it is unless it is configured.
+    pub const DEFAULT: BoundedDepth = BoundedDepth { copies_max: None, count: Count::Nothing, census: false };
+
+    /// The search over global states that is like this one, but for the order.
+    fn explore(&self) -> Explore {
+        Explore {
+            order: Order::Depth,
+            copies_max: self.copies_max,
+            count: self.count,
+            census: self.census,
+            ..Explore::DEFAULT
         }
-        (None, End::Exhausted) => all_seen(&kernel, search),
-    };
-    let faults = model.world().faults().into_iter().map(|kind| (kind, kernel.steps_of(kind))).collect();
-    Report { faults, system_states, seen, ..super::simple_report(model, verdict, coverage) }
+    }
+}
+
+impl Engine for BoundedDepth {
+    fn name(&self) -> &'static str {
+        "b-dfs-memo"
+    }
+
+    fn purpose(&self) -> &'static str {
+        "global states newest first up to a depth: the baseline of local model checking, with handlers remembered"
+    }
+
+    fn refuses(&self, model: &Model, search: &Search) -> Option<Refusal> {
+        // It may come back to a state on a shorter way, so it has a bound.
+        let unbounded = Search { depth_max: None, ..search.clone() };
+        self.explore().refuses(model, &unbounded)
+    }
+
+    fn search(&self, model: &Model, search: &Search, watch: &mut dyn Watch) -> Report {
+        let explore = self.explore();
+        let mut kernel = Kernel::new(model, &explore.kernel(search), Sleep::Nobody);
+        let Walked { end, path, met, coverage } =
+            walk(&mut Numbers { kernel: &mut kernel, search }, search, watch);
+        let count = self.count == Count::SystemStates;
+        let mut details = ExploreDetails { repeats: 1, ..ExploreDetails::default() };
+        details.system_states = count.then(|| kernel.system_states(met.iter().copied()));
+        details.census = self.census.then(|| kernel.seen_in(met.iter().copied()));
+        kernel.conclude();
+        let verdict = match (kernel.impure(), end) {
+            (Some(handler), _) => Verdict::Unknown(Stopped::Impure(handler.to_string())),
+            (None, End::Stopped(stopped)) => Verdict::Unknown(stopped),
+            (None, End::Violated { panics }) => {
+                let schedule = kernel.schedule(&path, panics);
+                let schedule = schedule.expect("a path of states without reductions is a run");
+                Verdict::Violated(Box::new(confirm(model, schedule, Length::MayShrink)))
+            }
+            (None, End::Exhausted) => explore.all_seen(&kernel),
+        };
+        let faults = model.world().faults().into_iter().map(|kind| (kind, kernel.steps_of(kind))).collect();
+        Report { faults, ..Report::new(model, verdict, coverage, Details::Explore(details)) }
+    }
 }
 
 /// What is searched: states, and where their steps lead.
-pub(super) trait Space {
+pub trait Space {
     type State: Clone + Eq + Hash;
 
     fn initial(&self) -> Self::State;
@@ -65,14 +109,14 @@ pub(super) trait Space {
 }
 
 /// What there is to say of a state.
-pub(super) struct Expanded {
+pub struct Expanded {
     /// How many steps it has, without those that panic.
-    pub(super) steps: usize,
-    pub(super) broken: bool,
+    pub steps: usize,
+    pub broken: bool,
     /// Would it be, if it had no steps?
-    pub(super) broken_at_end: bool,
+    pub broken_at_end: bool,
     /// Does a step of it panic?
-    pub(super) panics: bool,
+    pub panics: bool,
 }
 
 /// The kernel's states.
@@ -123,7 +167,7 @@ impl Space for Numbers<'_, '_> {
 }
 
 /// How a search ended.
-pub(super) enum End {
+pub enum End {
     Exhausted,
     Stopped(Stopped),
     /// The last state of the path violates, by itself or with a step that panics.
@@ -135,22 +179,27 @@ pub(super) enum End {
 type Met<S> = HashMap<S, u32, BuildHasherDefault<FoldHasher>>;
 
 /// What a search has left.
-pub(super) struct Walked<S> {
-    pub(super) end: End,
-    pub(super) path: Vec<S>,
-    pub(super) met: Met<S>,
-    pub(super) coverage: Coverage,
+pub struct Walked<S> {
+    pub end: End,
+    pub path: Vec<S>,
+    pub met: Vec<S>,
+    pub coverage: Coverage,
 }
 
 /// Searches a space, newest states first.
-pub(super) fn walk<S: Space>(space: &mut S, search: &Search, watch: &mut dyn Watch) -> Walked<S::State> {
+pub fn walk<S: Space>(space: &mut S, search: &Search, watch: &mut dyn Watch) -> Walked<S::State> {
     let waiting = vec![space.initial()];
     let (met, path, coverage) = (HashMap::default(), Vec::new(), Coverage::default());
     let mut walk = Walk { space, search, met, path, waiting, cut: 0, expanded: 0, bytes: 0, coverage };
     let end = walk.search(watch);
     walk.measure();
     let Walk { path, met, coverage, .. } = walk;
-    Walked { end, path: path.into_iter().map(|(state, _)| state).collect(), met, coverage }
+    Walked {
+        end,
+        path: path.into_iter().map(|(state, _)| state).collect(),
+        met: met.into_keys().collect(),
+        coverage,
+    }
 }
 
 /// How many states are expanded between two looks at the watch.
@@ -189,7 +238,7 @@ impl<S: Space> Walk<'_, S> {
             }
             if self.expanded.is_multiple_of(EXPANDED_UNWATCHED) {
                 self.measure();
-                if let Some(stopped) = watch.round(&self.coverage) {
+                if let Some(stopped) = watch.progress(&self.coverage) {
                     return End::Stopped(stopped);
                 }
             }

@@ -15,12 +15,12 @@
 
 use std::sync::Arc;
 
-use super::{Order, Search, Tuning, Watch, explore};
+use super::{Count, Engine, Explore, Order, Refusal, Search};
 use crate::base::in_parallel;
-use crate::kernel::{AllowedLocals, Candidate, Candidates, Closure, Level};
+use crate::kernel::{AllowedLocals, Candidate, Candidates, Closure, CombineBy, Level};
 use crate::model::Model;
 use crate::reduce::Reduction;
-use crate::report::{Coverage, LocalCoverage, Report, Stopped, Verdict};
+use crate::report::{Coverage, Details, LocalDetails, Report, Stopped, Verdict, Watch};
 
 /// How many candidates are searched for alone, and in how many states each.
 const GOALS_MAX: usize = 32;
@@ -28,22 +28,74 @@ const GOAL_STATES: u64 = 400;
 /// How many states a search without reductions may take to tell what a search for a candidate has found.
 const EXPLAIN_STATES: u64 = 200_000;
 
-/// Checks a model from its local states.
-pub fn local(model: &Model, search: &Search, watch: &mut dyn Watch) -> Report {
-    let (coverage, local) = (Coverage::default(), LocalCoverage::default());
-    let mut run = Run { model, search, coverage, local, reservation: None, last: None };
-    let verdict = run.check(watch);
-    run.report(verdict)
+/// Looks at local states first, and at global ones only where these leave a doubt.
+///
+/// ```
+/// use quorate::engine::{Engine, Local};
+///
+/// assert_eq!(Local::default().own_steps_max(2).name(), "local");
+/// ```
+#[derive(Clone, Debug, Default)]
+#[non_exhaustive]
+pub struct Local {
+    /// How global states are searched, where they have to be.
+    pub explore: Explore,
+    /// Which local states count as one where they are combined.
+    pub combine_by: CombineBy,
+    /// At most so many steps of each process by itself, from one on, one more each time.
+    pub own_steps_max: Option<u32>,
 }
 
-/// The local states of each process in the local closure, and how closely processes had to be followed; `None` if there
-/// is none: for tests, which compare it with what there is.
-#[doc(hidden)]
-pub fn closure_of(model: &Model, tuning: Tuning) -> Option<(AllowedLocals, u8)> {
-    let mut closure = Closure::new(model, tuning, 1);
-    closure.close(None, &mut |_| false);
-    let precision = closure.levels().max().unwrap_or(Level::Loose) as u8;
-    closure.gave_up().is_none().then(|| (closure.everything(), precision))
+impl Local {
+    /// As it is unless it is configured.
+    pub const DEFAULT: Local =
+        Local { explore: Explore::DEFAULT, combine_by: CombineBy::Observations, own_steps_max: None };
+
+    /// Searches global states in this way, where they have to be searched.
+    #[must_use]
+    pub fn explore(self, explore: Explore) -> Self {
+        Local { explore, ..self }
+    }
+
+    /// Combines local states by this.
+    #[must_use]
+    pub fn combine_by(self, combine_by: CombineBy) -> Self {
+        Local { combine_by, ..self }
+    }
+
+    /// Covers runs with so many steps of each process by itself.
+    #[must_use]
+    pub fn own_steps_max(self, steps: u32) -> Self {
+        Local { own_steps_max: Some(steps), ..self }
+    }
+}
+
+impl Engine for Local {
+    fn name(&self) -> &'static str {
+        "local"
+    }
+
+    fn purpose(&self) -> &'static str {
+        "local states first, global ones where these leave a doubt: many processes that do little"
+    }
+
+    fn refuses(&self, model: &Model, search: &Search) -> Option<Refusal> {
+        if self.explore.count != Count::Nothing {
+            return Some(Refusal::CountsFewStates);
+        }
+        self.explore.refuses(model, search)
+    }
+
+    fn refuses_reduction(&self, reduction: Reduction) -> Option<Refusal> {
+        self.explore.refuses_reduction(reduction)
+    }
+
+    fn search(&self, model: &Model, search: &Search, watch: &mut dyn Watch) -> Report {
+        let (coverage, local) = (Coverage::default(), LocalDetails::default());
+        let mut run = Run { model, engine: self, search, coverage, local, reservation: None, last: None };
+        let verdict = run.check(watch);
+        run.report(verdict)
+    }
 }
 
 /// The closure of a model, read when it is closed; why not if it is not there.
@@ -63,7 +115,7 @@ pub(crate) fn read_closure<T>(
     };
     let gave_up = closure.gave_up().map(|gave_up| Stopped::Unsuited(gave_up.reason(model)));
     let verdict = stopped.or(gave_up).map_or(Verdict::Holds, Verdict::Unknown);
-    (super::simple_report(model, verdict, coverage), read(&closure))
+    (Report::new(model, verdict, coverage, Details::Nothing), read(&closure))
 }
 
 /// Closes a closure, within the limits of a search that has covered so much; says which of them ended it.
@@ -77,7 +129,7 @@ fn close(
     let mut stopped = None;
     closure.close(events, &mut |bytes| {
         let memory = search.bytes_max.filter(|max| bytes >= *max).map(Stopped::Memory);
-        stopped = watch.round(&Coverage { bytes, ..coverage }).or(memory);
+        stopped = watch.progress(&Coverage { bytes, ..coverage }).or(memory);
         stopped.is_some()
     });
     stopped
@@ -85,10 +137,11 @@ fn close(
 
 struct Run<'r> {
     model: &'r Model,
+    engine: &'r Local,
     search: &'r Search,
     coverage: Coverage,
-    local: LocalCoverage,
-    /// Within what a search holds.
+    local: LocalDetails,
+    /// AllowedLocals what a search holds.
     reservation: Option<String>,
     /// The last search over global states, if there was one.
     last: Option<Report>,
@@ -97,7 +150,7 @@ struct Run<'r> {
 impl Run<'_> {
     fn check(&mut self, watch: &mut dyn Watch) -> Verdict {
         let mut closure = Closure::new(self.model, self.search.tuning, self.search.threads);
-        let bounds: Vec<Option<u32>> = match self.search.local_events_max {
+        let bounds: Vec<Option<u32>> = match self.engine.own_steps_max {
             None => vec![None],
             Some(events_max) => (1..=events_max).map(Some).collect(),
         };
@@ -159,7 +212,7 @@ impl Run<'_> {
             let name = monitor.name();
             return Err(format!("'{name}' looks at histories: global states are searched instead"));
         }
-        let candidates = closure.candidates(self.model, self.search.classes);
+        let candidates = closure.candidates(self.model, self.engine.combine_by);
         self.local.combinations = candidates.combinations;
         self.local.candidates = candidates.all.len() as u64;
         if candidates.too_many {
@@ -184,7 +237,10 @@ impl Run<'_> {
                 doubtful.extend(chunk.iter().cloned());
                 continue;
             }
-            let goal = |within: &AllowedLocals| explore(self.model, &self.goal(within), &mut ());
+            let goal = |within: &AllowedLocals| {
+                let (explore, search) = self.goal(within);
+                explore.search(self.model, &search, &mut ())
+            };
             for (report, within) in in_parallel(chunk, self.search.threads, goal).into_iter().zip(chunk) {
                 self.local.searched += 1;
                 match self.keep(report) {
@@ -197,7 +253,7 @@ impl Run<'_> {
                     verdict => return verdict,
                 }
             }
-            if let Some(stopped) = watch.round(&self.coverage) {
+            if let Some(stopped) = watch.progress(&self.coverage) {
                 return Verdict::Unknown(stopped);
             }
         }
@@ -212,35 +268,35 @@ impl Run<'_> {
     }
 
     /// A search for one candidate, in few states.
-    fn goal(&self, within: &AllowedLocals) -> Search {
-        let mut goal = self.plain();
+    fn goal(&self, within: &AllowedLocals) -> (Explore, Search) {
+        let mut search = self.plain();
         // What leads to one combination does not lead to those in which processes are exchanged.
-        goal.reductions.which.retain(|reduction| *reduction != Reduction::Symmetry);
+        search.reductions.which.retain(|reduction| *reduction != Reduction::Symmetry);
         let limit = self.search.states_max.unwrap_or(GOAL_STATES).min(GOAL_STATES);
-        Search {
+        let explore = Explore {
             order: Order::Depth,
-            threads: 1,
-            states_max: Some(limit),
-            within: Some(Arc::new(within.clone())),
-            ..goal
-        }
+            allowed_locals: Some(Arc::new(within.clone())),
+            ..self.engine.explore.clone()
+        };
+        (explore, search.threads(1).states_max(limit))
     }
 
     /// A search over global states for all that could go wrong.
     fn search_all(&mut self, within: Option<AllowedLocals>, watch: &mut dyn Watch) -> Verdict {
         let mut search = self.plain();
-        search.within = within.map(Arc::new);
-        if search.within.is_some() && self.search.local_events_max.is_some() {
+        let mut within = within.map(Arc::new);
+        if within.is_some() && self.engine.own_steps_max.is_some() {
             search.reductions.which.retain(|reduction| *reduction != Reduction::Symmetry);
         } else if search.reductions.has(Reduction::Symmetry) {
             // Interchangeable processes save more than staying in some local states, which must be the same for them.
-            search.within = None;
+            within = None;
         }
-        let report = explore(self.model, &search, watch);
+        let explore = Explore { allowed_locals: within, ..self.engine.explore.clone() };
+        let report = explore.search(self.model, &search, watch);
         self.keep(report)
     }
 
-    /// The search that is asked for, without what only this engine does.
+    /// The search that is asked for, with less work to find the shortest run.
     fn plain(&self) -> Search {
         let mut search = self.search.clone();
         search.tuning.explain_states = search.tuning.explain_states.min(EXPLAIN_STATES);
@@ -249,40 +305,23 @@ impl Run<'_> {
 
     /// Keeps the report of a search and adds up what it took.
     fn keep(&mut self, report: Report) -> Verdict {
-        let Coverage {
-            states,
-            transitions,
-            terminal_states,
-            depth,
-            frontier,
-            handler_calls,
-            bytes,
-            local_steps,
-        } = report.coverage;
-        self.coverage.states += states;
-        self.coverage.transitions += transitions;
-        self.coverage.terminal_states += terminal_states;
-        self.coverage.depth = self.coverage.depth.max(depth);
-        self.coverage.frontier = frontier;
-        self.coverage.handler_calls += handler_calls;
-        self.coverage.bytes = self.coverage.bytes.max(bytes);
-        if self.local.closure.is_none() {
-            self.coverage.local_steps = self.coverage.local_steps.max(local_steps);
-        }
+        let known = self.coverage.local_steps;
+        self.coverage.add(&report.coverage);
+        // Its local steps are steps of the closure, where there is one.
+        self.coverage.local_steps =
+            if self.local.closure.is_some() { known } else { known.max(report.coverage.local_steps) };
         let verdict = report.verdict.clone();
         self.last = Some(report);
         verdict
     }
 
-    fn report(self, verdict: Verdict) -> Report {
-        let Run { model, search, coverage, local, last, .. } = self;
-        let blank = || Report { rounds: 0, ..super::simple_report(model, Verdict::Holds, coverage) };
+    fn report(mut self, verdict: Verdict) -> Report {
+        self.local.explored = self.last.as_ref().and_then(|last| last.explored().cloned());
+        let faults = self.last.map(|last| last.faults).unwrap_or_default();
         Report {
-            verdict,
-            coverage,
-            local: Some(local),
-            threads: search.threads,
-            ..last.unwrap_or_else(blank)
+            faults,
+            threads: self.search.threads,
+            ..Report::new(self.model, verdict, self.coverage, Details::Local(self.local))
         }
     }
 }

@@ -12,12 +12,12 @@
 
 use std::collections::{HashMap, HashSet};
 
+use super::{Explore, Search, explore_and_read, read_closure};
 use crate::base::{ProcessId, Value};
-use crate::engine::{Search, Watch, explore_and_read, read_closure};
 use crate::kernel::StepSeen;
 use crate::model::{Envelope, Model, Sending};
 use crate::reduce::Reduction;
-use crate::report::{Report, Verdict};
+use crate::report::{Report, Verdict, Watch};
 use crate::world::StepKind;
 
 /// A step between two local states that changes the state or sends.
@@ -62,9 +62,9 @@ pub struct LocalGraphs {
 /// local step.
 pub fn local_graphs(model: Model, search: &Search, watch: &mut dyn Watch) -> LocalGraphs {
     let model = model.without_properties();
-    let mut search = Search { count_system_states: false, count_orbits: false, ..search.clone() };
+    let mut search = search.clone();
     search.reductions.which.retain(|reduction| [Reduction::Inert, Reduction::Stubborn].contains(reduction));
-    let (report, graphs) = explore_and_read(&model, &search, watch, |kernel| {
+    let (report, graphs) = explore_and_read(&model, &Explore::DEFAULT, &search, watch, |kernel| {
         let graph = |process| LocalGraph::new(&model, process, kernel.steps_seen(process));
         model.ids().map(graph).collect()
     });

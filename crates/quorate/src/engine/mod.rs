@@ -1,258 +1,143 @@
 //! The engines. Each is one loop; what differs between two searches is a value handed to it.
 //!
+//! An engine is a value that carries its own options, so an option that it would ignore cannot be asked of it. What all
+//! engines share is a [`Search`]: threads, limits, reductions.
 //! Invariant: engines read no clock and print nothing. Limits and progress go through a [`Watch`].
 
-mod bounded;
-pub mod dir;
+pub mod bounded;
+pub mod components;
 mod explore;
-mod frontier;
 mod local;
 pub mod local_graphs;
-pub mod published;
-mod round;
-mod stones;
-mod visited;
+mod search;
+mod staged;
 
-pub use explore::explore;
+use std::fmt::Debug;
+
+pub use crate::model::Refusal;
+pub use bounded::BoundedDepth;
+pub use components::Components;
+pub use explore::{Count, Explore, Order, Visited};
+pub use local::Local;
+pub use search::Search;
+pub use staged::Staged;
+
 pub(crate) use explore::explore_and_read;
-#[doc(hidden)]
-pub use local::closure_of;
-pub use local::local;
 pub(crate) use local::read_closure;
-pub use stones::{SteppingStones, Stone};
 
-use std::sync::Arc;
-
-use self::dir::{Components, Logbook};
-use crate::kernel::AllowedLocals;
-pub use crate::kernel::{Classes, Mutant, Sleep, Tuning};
+pub use crate::kernel::CombineBy;
 use crate::model::Model;
-use crate::reduce::Reductions;
-pub use crate::report::ClosureSize;
-use crate::report::{Coverage, Report, Stopped, Verdict};
+use crate::reduce::{Reduction, Reductions, Refused};
+use crate::report::{Coverage, Details, Report, Stopped, Verdict, Watch};
 
-/// Which engine searches.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub enum Engine {
-    /// Global states, with reductions.
-    #[default]
-    Explore,
-    /// Local states first: what no combination of them can break, no run breaks.
-    Local,
-    /// Global states, newest first up to a depth, with handlers that run once for each distinct local step.
-    BoundedDepth,
-    /// The same on states by content, each transition running its handler: the baseline of the paper on local model
-    /// checking.
-    PlainDepth,
-    /// Local states, combined in every way: the general algorithm of that paper, with its shortcuts.
-    LmcGeneral,
-    /// Local states, combined where they look as if they violated a property: its optimised algorithm.
-    LmcOptimised,
-    /// Components one by one, and how they deal with each other.
-    Dir,
-}
+/// A way to find out whether properties hold.
+///
+/// ```
+/// use quorate::engine::{Engine, Explore, Order, Search};
+/// # use quorate::{Outbox, Role, RoleName, System, Transitions, observe};
+/// # #[derive(Clone, PartialEq, Eq, Hash, Debug)]
+/// # struct Counter(u8);
+/// # impl Role for Counter {
+/// #     type Message = ();
+/// #     fn transitions(&self, t: &mut Transitions<Self>) {
+/// #         t.internal("count").when(|c| c.0 < 3).run(|c: &mut Counter, _: &mut Outbox<()>| c.0 += 1);
+/// #     }
+/// # }
+/// # let system = System::new()
+/// #     .role(RoleName::new("counter"), 1, |_| Counter(0))
+/// #     .invariant("at most three", observe(|c: &Counter| c.0), |counts| counts.iter().all(|c| *c <= 3));
+/// let model = system.build().expect("a system without mistakes");
+/// let engine = Explore::default().order(Order::Depth);
+/// let report = engine.run(&model, &Search::default().threads(1), &mut ());
+/// report.assert_holds();
+/// assert_eq!(report.coverage.states, 4);
+/// ```
+pub trait Engine: Debug + Send + Sync {
+    /// What it is called on the command line.
+    fn name(&self) -> &'static str;
 
-impl Engine {
-    /// All of them.
-    pub const ALL: [Engine; 7] = [
-        Engine::Explore,
-        Engine::Local,
-        Engine::PlainDepth,
-        Engine::BoundedDepth,
-        Engine::LmcGeneral,
-        Engine::LmcOptimised,
-        Engine::Dir,
-    ];
+    /// What it is for, in a line.
+    fn purpose(&self) -> &'static str;
 
-    /// What it is called.
-    pub fn name(self) -> &'static str {
-        match self {
-            Engine::Explore => "explore",
-            Engine::Local => "local",
-            Engine::BoundedDepth => "b-dfs-memo",
-            Engine::PlainDepth => "b-dfs",
-            Engine::LmcGeneral => "lmc-gen",
-            Engine::LmcOptimised => "lmc-opt",
-            Engine::Dir => "dir",
-        }
+    /// Why it cannot search a model in its world as it is asked to: nothing that is asked for is ignored.
+    fn refuses(&self, model: &Model, search: &Search) -> Option<Refusal>;
+
+    /// Why it cannot use a reduction, though the model allows it. Most engines use none.
+    fn refuses_reduction(&self, _: Reduction) -> Option<Refusal> {
+        Some(Refusal::UsesNoReductions)
     }
 
-    /// Why it cannot search a model in its world.
-    pub fn refused(self, model: &Model) -> Option<String> {
-        match self {
-            Engine::Explore | Engine::Local | Engine::BoundedDepth => None,
-            Engine::PlainDepth | Engine::LmcGeneral | Engine::LmcOptimised => published::refused(model),
-            Engine::Dir => dir::refused(model),
-        }
-    }
+    /// Searches a model that it does not refuse: for [`Engine::run`].
+    fn search(&self, model: &Model, search: &Search, watch: &mut dyn Watch) -> Report;
 
-    /// Does it search as it is told: with reductions, in some order, remembering states in some way? The engines of
-    /// papers have ways of their own.
-    pub fn can_be_told(self) -> bool {
-        matches!(self, Engine::Explore | Engine::Local)
-    }
-}
-
-/// Searches a model with the engine that is asked for.
-pub fn search(model: &Model, search: &Search, watch: &mut dyn Watch) -> Report {
-    if let Some(how) = search.stones {
-        return stones::in_stages(model, search, how, watch);
-    }
-    match search.engine {
-        Engine::Explore => explore(model, search, watch),
-        Engine::Local => local(model, search, watch),
-        Engine::BoundedDepth => bounded::bounded_depth(model, search, watch),
-        Engine::PlainDepth => published::plain_depth(model, search, watch),
-        Engine::LmcGeneral => published::lmc(model, search, Classes::States, watch),
-        Engine::LmcOptimised => published::lmc(model, search, Classes::Observations, watch),
-        Engine::Dir => dir::dir(model, search, watch),
-    }
-}
-
-/// The report of a search on one thread, without reductions and without anything special to say.
-fn simple_report(model: &Model, verdict: Verdict, coverage: Coverage) -> Report {
-    Report {
-        verdict,
-        properties: model.property_names().map(str::to_string).collect(),
-        coverage,
-        faults: Vec::new(),
-        system_states: None,
-        orbits: None,
-        seen: None,
-        reductions: Vec::new(),
-        rounds: 1,
-        threads: 1,
-        missed_probability: None,
-        local: None,
-        interfaces: None,
-        stages: None,
-    }
-}
-
-/// In which order states are expanded.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub enum Order {
-    /// Nearest first: finds shortest counterexamples.
-    #[default]
-    Breadth,
-    /// Newest first: reaches deep states early, with a small frontier.
-    Depth,
-}
-
-/// How visited states are remembered.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub enum Visited {
-    /// Exactly.
-    #[default]
-    Exact,
-    /// By a fingerprint where a state no longer fits 32 bits: less memory then, and a small probability of
-    /// missing a state, which is reported.
-    Fingerprint,
-}
-
-/// How to search.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Search {
-    /// With which engine.
-    pub engine: Engine,
-    /// In which order.
-    pub order: Order,
-    /// How visited states are remembered.
-    pub visited: Visited,
-    /// On how many threads. The answer does not depend on it.
-    pub threads: usize,
-    /// Stop after this many states.
-    pub states_max: Option<u64>,
-    /// Do not expand states this many steps from the start.
-    pub depth_max: Option<u32>,
-    /// Stop when the tables of the search take this many bytes.
-    pub bytes_max: Option<u64>,
-    /// Count the vectors of local states as well; not by fingerprint, which forgets the states.
-    pub count_system_states: bool,
-    /// With symmetry, count the states that the visited ones stand for; not by fingerprint.
-    pub count_orbits: bool,
-    /// How to search less.
-    pub reductions: Reductions,
-    /// Of equal messages that wait for a process, at most so many besides the first: more are lost. What holds then
-    /// holds within this limit, if it was reached. Not for properties that look at the end of runs, which may come
-    /// earlier then.
-    pub duplicates_max: Option<u32>,
-    /// For the engine `local`: what tells local states apart.
-    pub classes: Classes,
-    /// For the engine `local`: at most so many steps of each process by itself, from one on, round by round.
-    pub local_events_max: Option<u32>,
-    /// For the engine `dir`: which processes make up which component; each is one by itself unless this is given.
-    pub components: Option<Components>,
-    /// For the engine `dir`: where what is learned is kept. What is there already need not be found again.
-    pub logbook: Option<Logbook>,
-    /// For the published algorithm of local model checking: how far it goes.
-    pub stage: published::Stage,
-    /// In stages, from stepping stones.
-    pub stones: Option<SteppingStones>,
-    /// The local states in which the processes stay; whatever else they could do is left out.
-    #[doc(hidden)]
-    pub within: Option<Arc<AllowedLocals>>,
-    /// Tell what the visited states are made of: for tests, which compare it with what there is.
-    #[doc(hidden)]
-    pub look_back: bool,
-    #[doc(hidden)]
-    pub tuning: Tuning,
-}
-
-impl Search {
-    /// What of it concerns the kernel.
-    pub(crate) fn kernel(&self) -> crate::kernel::Options {
-        crate::kernel::Options {
-            reductions: self.reductions.clone(),
-            copies_max: self.duplicates_max,
-            allowed_locals: self.within.clone(),
-            tuning: self.tuning,
+    /// Searches a model. If it refuses to, the answer is `Unknown`, with the reason.
+    fn run(&self, model: &Model, search: &Search, watch: &mut dyn Watch) -> Report {
+        let reduction = || search.reductions.which.iter().find_map(|which| self.refuses_reduction(*which));
+        match self.refuses(model, search).or_else(reduction) {
+            None => self.search(model, search, watch),
+            Some(refusal) => {
+                let verdict = Verdict::Unknown(Stopped::Unsuited(format!("{}: {refusal}", self.name())));
+                Report::new(model, verdict, Coverage::default(), Details::Nothing)
+            }
         }
     }
 }
 
-impl Default for Search {
-    fn default() -> Self {
-        Search {
-            engine: Engine::default(),
-            order: Order::default(),
-            visited: Visited::default(),
-            threads: std::thread::available_parallelism().map_or(1, usize::from),
-            states_max: None,
-            depth_max: None,
-            bytes_max: None,
-            count_system_states: false,
-            count_orbits: false,
-            reductions: Reductions::default(),
-            duplicates_max: None,
-            classes: Classes::default(),
-            local_events_max: None,
-            components: None,
-            logbook: None,
-            stage: published::Stage::default(),
-            stones: None,
-            within: None,
-            look_back: false,
-            tuning: Tuning::default(),
+impl<E: Engine + ?Sized> Engine for Box<E> {
+    fn name(&self) -> &'static str {
+        (**self).name()
+    }
+
+    fn purpose(&self) -> &'static str {
+        (**self).purpose()
+    }
+
+    fn refuses(&self, model: &Model, search: &Search) -> Option<Refusal> {
+        (**self).refuses(model, search)
+    }
+
+    fn refuses_reduction(&self, reduction: Reduction) -> Option<Refusal> {
+        (**self).refuses_reduction(reduction)
+    }
+
+    fn search(&self, model: &Model, search: &Search, watch: &mut dyn Watch) -> Report {
+        (**self).search(model, search, watch)
+    }
+}
+
+/// The engines, as they are unless told otherwise.
+pub const ENGINES: &[&dyn Engine] =
+    &[&Explore::DEFAULT, &Local::DEFAULT, &BoundedDepth::DEFAULT, &Components::DEFAULT];
+
+/// The strongest reductions that an engine can use for a model, and those that it cannot, with the reasons. An engine
+/// that uses none is no reason.
+pub fn strongest_reductions(engine: &dyn Engine, model: &Model) -> (Reductions, Vec<Refused>) {
+    let (mut reductions, mut refused) = Reductions::strongest(model);
+    reductions.which.retain(|reduction| match engine.refuses_reduction(*reduction) {
+        None => true,
+        Some(reason) => {
+            refused.push(Refused { reduction: *reduction, reason });
+            false
+        }
+    });
+    refused.retain(|_| Reduction::ALL.iter().any(|reduction| uses(engine, *reduction)));
+    (reductions, refused)
+}
+
+/// These reductions; an error says which of them cannot be used by an engine for a model, and why.
+pub fn checked_reductions(
+    engine: &dyn Engine,
+    which: &[Reduction],
+    model: &Model,
+) -> Result<Reductions, Refused> {
+    for reduction in which {
+        if let Some(reason) = engine.refuses_reduction(*reduction) {
+            return Err(Refused { reduction: *reduction, reason });
         }
     }
+    Reductions::checked(which, model)
 }
 
-/// Follows a search: told of its progress every few milliseconds, it may stop it.
-pub trait Watch {
-    /// Called between rounds. A reason stops the search, which then answers `Unknown`.
-    fn round(&mut self, coverage: &Coverage) -> Option<Stopped>;
-
-    /// A search in stages begins with another part: what limits a part begins anew.
-    fn stage(&mut self) {}
-
-    /// A search in stages has found a stone.
-    fn stone(&mut self, _: Stone<'_>) {}
-}
-
-/// Lets a search run.
-impl Watch for () {
-    fn round(&mut self, _: &Coverage) -> Option<Stopped> {
-        None
-    }
+fn uses(engine: &dyn Engine, reduction: Reduction) -> bool {
+    engine.refuses_reduction(reduction) != Some(Refusal::UsesNoReductions)
 }

@@ -12,9 +12,8 @@ use crate::model::Sending;
 use crate::world::StepKind;
 
 /// What the visited states of a search are made of: the local states of its processes, whatever waits for them.
-#[doc(hidden)]
 #[derive(Clone, Debug, Default)]
-pub struct Seen {
+pub struct Census {
     /// The vectors of local states; of beliefs, every one that their members make.
     pub system_states: HashSet<Vec<Value>>,
     /// Those in which nothing can happen any more.
@@ -73,8 +72,8 @@ impl Kernel<'_> {
     }
 
     /// What these global states are made of.
-    pub(crate) fn seen_in(&mut self, states: impl Iterator<Item = State>) -> Seen {
-        let mut seen = Seen::default();
+    pub(crate) fn seen_in(&mut self, states: impl Iterator<Item = State>) -> Census {
+        let mut seen = Census::default();
         let processes = self.model.processes().len();
         for state in states {
             let vector = self.vector(state);

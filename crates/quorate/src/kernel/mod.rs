@@ -29,9 +29,9 @@ mod reductions;
 mod sampling;
 mod state;
 
-pub use census::Seen;
+pub use census::Census;
 pub(crate) use closure::{Candidate, Candidates, Closure, Level};
-pub use closure::{Classes, ClosureSize};
+pub use closure::{ClosureSize, CombineBy};
 pub(crate) use options::{AllowedLocals, Options};
 pub use options::{Mutant, Sleep, Tuning};
 pub(crate) use prepare::Kernel;

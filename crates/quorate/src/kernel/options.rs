@@ -20,7 +20,6 @@ pub(crate) type AllowedLocals = Vec<HashSet<Value>>;
 
 /// What decides how a search is done and never what it answers: tests make the sizes small, so that small
 /// protocols go through everything that large ones do.
-#[doc(hidden)]
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Tuning {
     /// How many states a thread expands at a time.
@@ -40,7 +39,6 @@ pub struct Tuning {
 }
 
 /// A part without which a reduction, or an engine, is wrong.
-#[doc(hidden)]
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Mutant {
     /// Stubborn sets do not look at who can send what they wait for.
@@ -77,7 +75,6 @@ pub enum Mutant {
 }
 
 /// Which processes sleep in a state that was found by a step of another.
-#[doc(hidden)]
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Sleep {
     /// None.

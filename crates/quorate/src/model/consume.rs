@@ -11,16 +11,16 @@ use super::{Envelope, QuorumSystem, Trigger};
 use crate::base::ProcessId;
 
 /// What a transition may consume.
-pub(crate) struct Consumptions<T> {
+pub struct Consumptions<T> {
     /// Without what is in `panicking`.
-    pub(crate) sets: Vec<Vec<T>>,
+    pub sets: Vec<Vec<T>>,
     /// Messages on which the selection panics, as soon as they are there: each that does so alone, or else all together.
-    pub(crate) panicking: Vec<Vec<T>>,
+    pub panicking: Vec<Vec<T>>,
 }
 
 /// What a transition may consume of the messages on offer, those of one sender being next to each other. `allowed` says
 /// whether the channel lets some be consumed in one step.
-pub(crate) fn consumptions<'e, T: Copy>(
+pub fn consumptions<'e, T: Copy>(
     of: Asked<'_>,
     offers: &[T],
     handlers: &mut Handlers<'_>,

@@ -22,20 +22,23 @@ const SAMPLE: u64 = 64;
 const LATE_MAX: usize = 256;
 
 /// What a transition can do with some messages, once for each way of making its choices.
-pub(crate) type Outcomes = Vec<Result<Outcome, Panicked>>;
+pub type Outcomes = Vec<Result<Outcome, Panicked>>;
 /// Which messages a transition selects, and which of them go together.
-pub(crate) type Keys = Result<Vec<Option<usize>>, Panicked>;
+pub type Keys = Result<Vec<Option<usize>>, Panicked>;
 
 /// A transition of a process in a local state: whom a question is for.
 #[derive(Clone, Copy)]
-pub(crate) struct Asked<'a> {
-    pub(crate) process: ProcessId,
-    pub(crate) transition: usize,
-    pub(crate) state: &'a Value,
+pub struct Asked<'a> {
+    /// The process.
+    pub process: ProcessId,
+    /// The position of the transition among those of the process.
+    pub transition: usize,
+    /// The local state.
+    pub state: &'a Value,
 }
 
 /// The user's code, asked for a search that remembers the answers.
-pub(crate) struct Handlers<'m> {
+pub struct Handlers<'m> {
     model: &'m Model,
     calls: u64,
     /// For each process and transition.
@@ -86,7 +89,7 @@ impl Answer {
 
 impl<'m> Handlers<'m> {
     /// The code of a model, of which nothing was asked yet.
-    pub(crate) fn new(model: &'m Model) -> Self {
+    pub fn new(model: &'m Model) -> Self {
         let counts =
             model.processes().iter().map(|process| vec![Counts::default(); process.transitions().len()]);
         Handlers {
@@ -100,22 +103,22 @@ impl<'m> Handlers<'m> {
         }
     }
 
-    pub(crate) fn model(&self) -> &'m Model {
+    pub fn model(&self) -> &'m Model {
         self.model
     }
 
     /// Runs of handlers so far. Guards are not counted, nor is what is asked again.
-    pub(crate) fn calls(&self) -> u64 {
+    pub fn calls(&self) -> u64 {
         self.calls
     }
 
     /// What answered differently when it was asked again, and how.
-    pub(crate) fn impure(&self) -> Option<&str> {
+    pub fn impure(&self) -> Option<&str> {
         self.impure.as_deref()
     }
 
     /// Which of these messages a transition selects.
-    pub(crate) fn select(&mut self, of: Asked<'_>, messages: &[&Envelope]) -> Keys {
+    pub fn select(&mut self, of: Asked<'_>, messages: &[&Envelope]) -> Keys {
         let keys = self.model.keys(of.process, of.transition, of.state, messages);
         if due(&mut self.counts[of.process.index()][of.transition].selections) {
             self.check(of, messages, Answer::Selected(keys.clone()));
@@ -124,7 +127,7 @@ impl<'m> Handlers<'m> {
     }
 
     /// The outcomes of a transition on messages that fit its trigger and its selection; `None` if its guard forbids it.
-    pub(crate) fn ask(&mut self, of: Asked<'_>, consumed: &[&Envelope]) -> Option<Outcomes> {
+    pub fn ask(&mut self, of: Asked<'_>, consumed: &[&Envelope]) -> Option<Outcomes> {
         let Asked { process, transition, state } = of;
         match self.guard(of, consumed) {
             Ok(false) => None,
@@ -141,7 +144,7 @@ impl<'m> Handlers<'m> {
     }
 
     /// As [`Handlers::ask`], of messages on which the selection may panic.
-    pub(crate) fn ask_selected(&mut self, of: Asked<'_>, consumed: &[&Envelope]) -> Option<Outcomes> {
+    pub fn ask_selected(&mut self, of: Asked<'_>, consumed: &[&Envelope]) -> Option<Outcomes> {
         match self.select(of, consumed) {
             Ok(_) => self.ask(of, consumed),
             Err(panicked) => Some(vec![Err(panicked)]),
@@ -149,7 +152,7 @@ impl<'m> Handlers<'m> {
     }
 
     /// Does the guard of a transition allow it?
-    pub(crate) fn guard(&mut self, of: Asked<'_>, consumed: &[&Envelope]) -> Result<bool, Panicked> {
+    pub fn guard(&mut self, of: Asked<'_>, consumed: &[&Envelope]) -> Result<bool, Panicked> {
         let answer = self.model.guard(of.process, of.transition, of.state, consumed);
         // Where a guard agrees, it is asked again together with its handler.
         if answer != Ok(true) && due(&mut self.counts[of.process.index()][of.transition].refusals) {
@@ -168,7 +171,7 @@ impl<'m> Handlers<'m> {
     }
 
     /// The search has ended: asks some questions once more.
-    pub(crate) fn conclude(&mut self) {
+    pub fn conclude(&mut self) {
         for question in std::mem::take(&mut self.late) {
             self.ask_again(&question);
         }

@@ -8,6 +8,7 @@
 mod consume;
 mod handlers;
 mod in_world;
+mod refusal;
 mod run;
 mod script;
 mod snapshot;
@@ -15,9 +16,11 @@ mod symmetry;
 
 use std::sync::Arc;
 
-pub(crate) use consume::{Consumptions, consumptions};
-pub(crate) use handlers::{Asked, Handlers, asked_once};
+pub use consume::{Consumptions, consumptions};
+pub(crate) use handlers::asked_once;
+pub use handlers::{Asked, Handlers, Keys, Outcomes};
 pub(crate) use in_world::at_end;
+pub use refusal::Refusal;
 pub use run::{Consumed, Origin, Schedule, ScheduledStep, Sent, Taken, Trace, TraceStep};
 pub(crate) use script::{MISFIT, Script};
 pub(crate) use snapshot::{Snapshot, TracedMessage};

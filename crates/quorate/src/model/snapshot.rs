@@ -1,6 +1,6 @@
 //! A state of the whole system in the middle of a run.
 
-use super::{Envelope, Origin, Trace, TraceStep};
+use super::{Envelope, Model, Origin, Trace, TraceStep};
 use crate::base::{ProcessId, Value};
 use crate::world::{FaultsSoFar, Inbox, InboxItem};
 
@@ -47,5 +47,16 @@ impl Snapshot {
         let Inbox { travelling, waiting } = &self.inboxes[process.index()];
         let mut all = |letters: &[TracedMessage]| letters.iter().map(|letter| of(&letter.envelope)).collect();
         Inbox { travelling: all(travelling), waiting: all(waiting) }
+    }
+}
+
+impl Model {
+    /// The local states in which runs start, and the messages that are on their way then, each with its receiver.
+    pub fn start_state(&self) -> (Vec<Value>, Vec<(ProcessId, Envelope)>) {
+        let Some(start) = self.start() else {
+            return (self.processes().iter().map(|process| process.initial().clone()).collect(), Vec::new());
+        };
+        let waiting = |process| start.inbox(process, |envelope| (process, envelope.clone())).waiting;
+        (start.locals.clone(), self.ids().flat_map(waiting).collect())
     }
 }

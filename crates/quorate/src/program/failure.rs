@@ -12,21 +12,38 @@ use clap::error::{ContextKind, ContextValue, ErrorKind};
 
 /// Why there is no answer.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub(super) enum Failure {
+#[non_exhaustive]
+pub enum Failure {
     /// The command line makes no sense.
-    Usage(String),
+    Usage(
+        /// What was expected.
+        String,
+    ),
     /// A file is not what it should be.
-    Data(String),
+    Data(
+        /// What was expected.
+        String,
+    ),
     /// A file cannot be read.
-    Input(String),
+    Input(
+        /// What was expected.
+        String,
+    ),
     /// A file cannot be created.
-    Create(String),
+    Create(
+        /// What was expected.
+        String,
+    ),
     /// The answer cannot be written.
-    Output(String),
+    Output(
+        /// What was expected.
+        String,
+    ),
 }
 
 impl Failure {
-    pub(super) fn exit_code(&self) -> u8 {
+    /// The exit code of a program that ends with it.
+    pub fn exit_code(&self) -> u8 {
         match self {
             Failure::Usage(_) => 64,
             Failure::Data(_) => 65,
@@ -153,9 +170,9 @@ fn reached<'c, 'l>(root: &'c Command, line: impl IntoIterator<Item = &'l OsStrin
     (command, path)
 }
 
-/// What a command wants to be told next.
+/// What a command wants next.
 fn what_is_next(command: &Command) -> &'static str {
-    if ["check", "local"].contains(&command.get_name()) { "protocol" } else { "command" }
+    if ["check", "graph"].contains(&command.get_name()) { "protocol" } else { "command" }
 }
 
 /// An argument as clap writes it, `--bug <NAME>` or `<FILE>`, by its name alone.

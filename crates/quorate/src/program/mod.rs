@@ -1,30 +1,17 @@
-//! The command line: `check`, `local`, `replay`, `list` and `completions` for a catalogue of protocols, and `tables` where
-//! there are any. The program `quorate` is this with the zoo and the tables of its papers; a user's own binary is
-//! this with the user's protocols.
+//! The command line: `check`, `graph`, `replay`, `list` and others for a catalogue of protocols. The program `quorate` is
+//! this with the zoo, the engines of papers and their tables; a user's own binary is this with the user's protocols.
 //!
 //! Everything that reads a clock, a terminal, a file or the environment is here, and so are the formats of
 //! files; nothing below this module knows of them.
 //! Held by: quorate-cli/tests.
 
-mod arguments;
-mod check;
-mod components;
+mod commands;
 mod failure;
-mod json;
-mod list;
-mod local;
-mod memory;
-mod output;
-mod progress;
-mod reductions;
-mod replay;
-mod snapshot;
-mod stones;
+mod job;
+pub mod options;
+pub mod output;
+mod refusals;
 mod store;
-pub mod tables;
-mod text;
-mod units;
-mod world;
 
 use std::ffi::OsString;
 use std::path::Path;
@@ -32,10 +19,13 @@ use std::process::ExitCode;
 
 use clap::ArgMatches;
 use clap::error::ErrorKind;
-use serde::Serialize;
 
-use self::failure::{Failure, condensed};
-use self::tables::{Exhibit, Table};
+pub use self::commands::Command;
+pub use self::failure::Failure;
+use self::failure::condensed;
+pub use self::job::{Answer, Job};
+pub use self::options::EngineOption;
+use crate::model::TraceStep;
 use crate::protocol::Protocol;
 
 /// The whole program, for these protocols: `fn main() -> ExitCode { quorate::main([protocol()]) }`.
@@ -66,84 +56,165 @@ use crate::protocol::Protocol;
 /// }
 /// ```
 pub fn main(protocols: impl IntoIterator<Item = Protocol>) -> ExitCode {
-    main_with(protocols, [] as [Table; 0])
+    Program::new(protocols).main()
 }
 
-/// The whole program, with a command `tables` for figures that somebody has published.
-pub fn main_with(
-    protocols: impl IntoIterator<Item = Protocol>,
-    tables: impl IntoIterator<Item = impl Into<Exhibit>>,
-) -> ExitCode {
-    let protocols: Vec<Protocol> = protocols.into_iter().collect();
-    let tables: Vec<Exhibit> = tables.into_iter().map(Into::into).collect();
-    let line: Vec<OsString> = std::env::args_os().collect();
-    match run(&protocols, &tables, &line) {
-        Ok(code) => ExitCode::from(code),
-        Err(failure) => {
-            output::tell(&failure);
-            ExitCode::from(failure.exit_code())
-        }
-    }
+/// The program, for some protocols; other crates add engines and commands to it.
+pub struct Program {
+    name: String,
+    protocols: Vec<Protocol>,
+    engines: Vec<EngineOption>,
+    commands: Vec<Box<dyn Command>>,
 }
 
-/// Does what a command line says, and returns the exit code.
-fn run(protocols: &[Protocol], tables: &[Exhibit], line: &[OsString]) -> Result<u8, Failure> {
-    output::set_color(color_asked_for(line).unwrap_or("auto"));
-    let program = line.first().and_then(|path| Path::new(path).file_name()?.to_str()).unwrap_or("quorate");
-    let mut command = arguments::command(program, protocols)?;
-    if !tables.is_empty() {
-        command = command.subcommand(tables::command(program, tables));
+impl Program {
+    /// The program for these protocols.
+    pub fn new(protocols: impl IntoIterator<Item = Protocol>) -> Self {
+        Program {
+            name: "quorate".to_string(),
+            protocols: protocols.into_iter().collect(),
+            engines: options::engines::ENGINES.into_iter().collect(),
+            commands: commands::all(),
+        }
     }
-    let matches = match command.try_get_matches_from_mut(line) {
-        Ok(matches) => matches,
-        Err(asked) if matches!(asked.kind(), ErrorKind::DisplayHelp | ErrorKind::DisplayVersion) => {
-            output::print(&asked.render().ansi().to_string(), "the help")?;
-            return Ok(0);
-        }
-        Err(error) => return Err(condensed(&error, &command, line)),
-    };
-    match matches.subcommand() {
-        Some(("check", matches)) => {
-            let (protocol, matches) = chosen(protocols, matches)?;
-            check::check(protocol, matches)
-        }
-        Some(("local", matches)) => {
-            let (protocol, matches) = chosen(protocols, matches)?;
-            local::local(protocol, matches)
-        }
-        Some(("replay", matches)) => replay::replay(protocols, matches),
-        Some(("snapshot", matches)) => snapshot::snapshot(protocols, matches),
-        Some(("list", matches)) => list::list(program, protocols, matches),
-        Some(("tables", matches)) => tables::run(protocols, tables, &command, matches),
-        Some(("completions", matches)) => {
-            let Some(shell) = matches.get_one::<clap_complete::Shell>("SHELL") else {
-                return Err(Failure::Usage("no shell given: expected one".to_string()));
-            };
-            let mut script = Vec::new();
-            clap_complete::generate(*shell, &mut command, program, &mut script);
-            output::print(&String::from_utf8_lossy(&script), "the completions")?;
-            Ok(0)
-        }
-        _ => Err(Failure::Usage("no command given: expected one".to_string())),
-    }
-}
 
-/// The protocol that a command is given, with the rest of what the command is told.
-fn chosen<'p, 'm>(
-    protocols: &'p [Protocol],
-    matches: &'m ArgMatches,
-) -> Result<(&'p Protocol, &'m ArgMatches), Failure> {
-    match matches.subcommand() {
-        Some((name, matches)) => Ok((named(protocols, name)?, matches)),
-        None => Err(Failure::Usage("no protocol given: expected one".to_string())),
+    /// With another engine.
+    #[must_use]
+    pub fn engine(mut self, engine: EngineOption) -> Self {
+        self.engines.push(engine);
+        self
     }
-}
 
-fn named<'p>(protocols: &'p [Protocol], name: &str) -> Result<&'p Protocol, Failure> {
-    protocols
-        .iter()
-        .find(|protocol| protocol.name() == name)
-        .ok_or_else(|| Failure::Usage(format!("unknown protocol '{name}': expected one of the list")))
+    /// With another command.
+    #[must_use]
+    pub fn command(mut self, command: impl Command + 'static) -> Self {
+        self.commands.push(Box::new(command));
+        self
+    }
+
+    /// Does what the command line of the process says.
+    pub fn main(mut self) -> ExitCode {
+        let line: Vec<OsString> = std::env::args_os().collect();
+        if let Some(name) = line.first().and_then(|path| Path::new(path).file_name()?.to_str()) {
+            self.name = name.to_string();
+        }
+        output::set_color(color_asked_for(&line).unwrap_or("auto"));
+        match self.run(&line) {
+            Ok(code) => ExitCode::from(code),
+            Err(failure) => {
+                output::fail(&failure);
+                ExitCode::from(failure.exit_code())
+            }
+        }
+    }
+
+    /// What the user calls it.
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// Its protocols.
+    pub fn protocols(&self) -> &[Protocol] {
+        &self.protocols
+    }
+
+    /// Its engines.
+    pub fn engines(&self) -> &[EngineOption] {
+        &self.engines
+    }
+
+    /// The answer to a line of `check`, such as `["paxos", "--reduce", "none"]`; nothing is printed but progress.
+    pub fn answer(&self, line: &[&str]) -> Result<Answer, Failure> {
+        self.job_of_line(line, &[])?.run()
+    }
+
+    /// The search that a line of `check` asks for; after these steps, if there are any.
+    pub fn job_of_line(&self, line: &[&str], steps: &[TraceStep]) -> Result<Job<'_>, Failure> {
+        let line: Vec<OsString> =
+            [self.name(), "check"].into_iter().chain(line.iter().copied()).map(OsString::from).collect();
+        let mut command = self.command_line(self.name())?;
+        let given = command.try_get_matches_from_mut(&line);
+        let given = given.map_err(|error| condensed(&error, &command, &line))?;
+        let Some((_, given)) = given.subcommand() else {
+            return Err(Failure::Usage("no protocol given: expected one".to_string()));
+        };
+        let (protocol, given) = self.chosen(given)?;
+        Job::new(self, protocol, given, steps)
+    }
+
+    /// The search that the options of `check PROTOCOL` ask for.
+    fn job<'p>(&self, protocol: &'p Protocol, given: &ArgMatches) -> Result<Job<'p>, Failure> {
+        Job::new(self, protocol, given, &[])
+    }
+
+    /// Does what a command line says, and returns the exit code.
+    fn run(&self, line: &[OsString]) -> Result<u8, Failure> {
+        let mut command = self.command_line(self.name())?;
+        let given = match command.try_get_matches_from_mut(line) {
+            Ok(given) => given,
+            Err(asked) if matches!(asked.kind(), ErrorKind::DisplayHelp | ErrorKind::DisplayVersion) => {
+                output::print(&asked.render().ansi().to_string(), "the help")?;
+                return Ok(0);
+            }
+            Err(error) => return Err(condensed(&error, &command, line)),
+        };
+        let chosen = given.subcommand().and_then(|(name, given)| {
+            let command = self.commands.iter().find(|command| command.name() == name)?;
+            Some((command, given))
+        });
+        match chosen {
+            Some((command, given)) => command.run(self, given),
+            None => Err(Failure::Usage("no command given: expected one".to_string())),
+        }
+    }
+
+    /// The whole command line. `name` is what the user calls the program.
+    fn command_line(&self, name: &str) -> Result<clap::Command, Failure> {
+        let example = self.protocols.first().map_or("PROTOCOL", Protocol::name);
+        let mut command = clap::Command::new("quorate")
+            .bin_name(name)
+            .version(env!("CARGO_PKG_VERSION"))
+            .about(
+                "Checks message-passing, fault-tolerant distributed systems: every order of messages, every quorum.",
+            )
+            .subcommand_required(true)
+            .disable_help_subcommand(true)
+            .after_help(format!(
+                "Examples:\n  \
+                 {name} list\n  \
+                 {name} check {example}\n  \
+                 {name} check {example} --help\n\n\
+                 Exit codes: 0 holds, 1 violated, 2 unknown, 64 and above: an error, in one line."
+            ))
+            .arg(
+                clap::Arg::new("color")
+                    .long("color")
+                    .value_name("WHEN")
+                    .value_parser(["auto", "always", "never"])
+                    .default_value("auto")
+                    .global(true)
+                    .help("Colour the output; auto heeds NO_COLOR and CLICOLOR"),
+            );
+        for one in &self.commands {
+            command = command.subcommand(one.arguments(self, name)?);
+        }
+        Ok(command)
+    }
+
+    /// The protocol that a command is given, with the options for it.
+    fn chosen<'m>(&self, given: &'m ArgMatches) -> Result<(&Protocol, &'m ArgMatches), Failure> {
+        match given.subcommand() {
+            Some((name, given)) => Ok((self.named(name)?, given)),
+            None => Err(Failure::Usage("no protocol given: expected one".to_string())),
+        }
+    }
+
+    fn named(&self, name: &str) -> Result<&Protocol, Failure> {
+        self.protocols
+            .iter()
+            .find(|protocol| protocol.name() == name)
+            .ok_or_else(|| Failure::Usage(format!("unknown protocol '{name}': expected one of the list")))
+    }
 }
 
 /// What `--color` says, before the command line is parsed: help and errors heed it too.
@@ -157,13 +228,6 @@ fn color_asked_for(line: &[OsString]) -> Option<&str> {
         }
     }
     None
-}
-
-/// One JSON object on a line of its own.
-fn json_line(value: &impl Serialize) -> Result<String, Failure> {
-    serde_json::to_string(value)
-        .map(|json| json + "\n")
-        .map_err(|error| Failure::Output(format!("cannot write JSON: {error}: expected plain values")))
 }
 
 #[cfg(test)]
@@ -191,7 +255,8 @@ mod tests {
             System::new().role(VOTERS, arguments.number("voters"), |_| Voter)
         });
         let line: Vec<OsString> = words.iter().map(OsString::from).collect();
-        run(&[vote.number("voters", 3, 0..=100, "how many")], &[], &line).expect_err("an error")
+        let program = Program::new([vote.number("voters", 3, 0..=100, "how many")]);
+        program.run(&line).expect_err("an error")
     }
 
     #[test]

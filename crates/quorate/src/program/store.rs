@@ -9,15 +9,13 @@ use std::hash::{DefaultHasher, Hasher};
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
-use clap::{Arg, ArgAction, ArgMatches, value_parser};
+use clap::{Arg, ArgAction, value_parser};
 use redb::{Database, DatabaseError, ReadableDatabase, ReadableTable, StorageError, TableDefinition};
 
 use super::failure::Failure;
-use super::world;
-use crate::engine::dir::{Ledger, Logbook};
-use crate::engine::{Engine, Search};
-use crate::model::{Model, Snapshot};
-use crate::protocol::{Arguments, Protocol};
+use super::options::{Given, world};
+use crate::engine::components::{LogStore, Partition, ProgressLog};
+use crate::model::Snapshot;
 
 const RECORDS: TableDefinition<'_, u64, &[u8]> = TableDefinition::new("records");
 const SEARCH: TableDefinition<'_, &str, &str> = TableDefinition::new("search");
@@ -36,24 +34,18 @@ pub(super) fn options() -> [Arg; 2] {
 
 /// Where to keep what is learned, if that is asked for.
 pub(super) fn asked(
-    protocol: &Protocol,
-    arguments: &Arguments,
-    model: &Model,
-    search: &Search,
-    matches: &ArgMatches,
-) -> Result<Option<Logbook>, Failure> {
-    let resume = matches.get_flag("resume");
-    let Some(path) = matches.get_one::<PathBuf>("store") else {
+    given: &Given<'_>,
+    partition: Option<&Partition>,
+) -> Result<Option<ProgressLog>, Failure> {
+    let resume = given.matches.get_flag("resume");
+    let Some(path) = given.matches.get_one::<PathBuf>("store") else {
         return if resume {
             Err(Failure::Usage("--resume needs the file: expected --store FILE".to_string()))
         } else {
             Ok(None)
         };
     };
-    if search.engine != Engine::Dir {
-        return Err(Failure::Usage("--store goes with --engine dir only".to_string()));
-    }
-    if search.stones.is_some() {
+    if given.matches.contains_id("stones") {
         return Err(Failure::Usage("--store does not go with --stones".to_string()));
     }
     if path.exists() && !resume {
@@ -62,28 +54,23 @@ pub(super) fn asked(
             path.display()
         )));
     }
-    let store = Store::open(path, &name(protocol, arguments, model, search)?)?;
-    Ok(Some(Logbook::new(store)))
+    let store = Store::open(path, &name(given, partition)?)?;
+    Ok(Some(ProgressLog::new(store)))
 }
 
 /// Of which search a store is: everything that its answer depends on. That the handlers are the same can be found out
-/// by asking them, but of the properties only the program itself tells.
-fn name(
-    protocol: &Protocol,
-    arguments: &Arguments,
-    model: &Model,
-    search: &Search,
-) -> Result<String, Failure> {
+/// by asking them; that the properties are, only from the program itself.
+fn name(given: &Given<'_>, partition: Option<&Partition>) -> Result<String, Failure> {
     let program = std::env::current_exe().and_then(std::fs::read);
     let program =
         program.map_err(|error| Failure::Usage(format!("--store: the program cannot be read: {error}")))?;
     let mut hasher = DefaultHasher::new();
     hasher.write(&program);
-    let mut words = vec![format!("{:x}", hasher.finish()), protocol.name().to_string()];
-    words.push(format!("{arguments:?}"));
-    words.extend(world::words(model.world()));
-    words.extend(search.components.as_ref().map(|components| format!("{components:?}")));
-    words.extend(model.start().map(|start| format!("{:?}", Snapshot::way(start))));
+    let mut words = vec![format!("{:x}", hasher.finish()), given.protocol.name().to_string()];
+    words.push(format!("{:?}", given.arguments));
+    words.extend(world::words(given.model.world()));
+    words.extend(partition.map(|partition| format!("{partition:?}")));
+    words.extend(given.model.start().map(|start| format!("{:?}", Snapshot::way(start))));
     Ok(words.join(" "))
 }
 
@@ -188,7 +175,7 @@ impl Store {
     }
 }
 
-impl Ledger for Store {
+impl LogStore for Store {
     fn read(&mut self) -> Result<Vec<Vec<u64>>, String> {
         let records = self.read_all().map_err(|error| self.wrong(error))?;
         self.committed = records.len() as u64;

@@ -6,7 +6,7 @@
 
 use std::fmt;
 
-use crate::model::Model;
+use crate::model::{Model, Refusal, at_end};
 use crate::world::Delivery;
 
 /// One way to search less.
@@ -38,39 +38,21 @@ impl Reduction {
     }
 
     /// Why it cannot be used for a model.
-    fn refused(self, model: &Model) -> Option<String> {
+    fn refuses(self, model: &Model) -> Option<Refusal> {
         let (channel, delivery) = (model.world().channel, model.world().delivery);
-        let delivered_in_steps = delivery != Delivery::AtOnce;
-        let channels = |reason: &str| Some(format!("with {channel} channels {reason}"));
         match self {
-            Reduction::Inert | Reduction::Stubborn if delivered_in_steps => {
-                Some("it needs messages that are delivered at once: --model m".to_string())
+            Reduction::Inert | Reduction::Stubborn if delivery != Delivery::AtOnce => {
+                Some(Refusal::NeedsDelivery(Delivery::AtOnce))
             }
-            Reduction::Inert if crate::model::at_end(model).is_some() => {
-                let property = crate::model::at_end(model).unwrap_or_default();
-                Some(format!(
-                    "'{property}' looks at the end of runs, which come later if nothing is left out"
-                ))
-            }
-            Reduction::Inert if !channel.unordered_and_unbounded() => {
-                channels("a message that makes no difference still keeps others waiting")
-            }
-            Reduction::Stubborn if !channel.commutes() => {
-                channels("steps of different processes do not commute")
-            }
-            Reduction::Beliefs if channel.makes_senders_wait() => {
-                channels("a process sees whether another has room")
-            }
-            Reduction::Symmetry if model.start().is_some() => {
-                Some("the state in which the search starts may tell processes apart".to_string())
-            }
-            Reduction::Symmetry if model.symmetry().groups().is_empty() => {
-                Some("no role with two or more processes is declared symmetric".to_string())
-            }
-            Reduction::Symmetry if !model.monitors().is_empty() => {
-                Some("monitors tell processes apart".to_string())
-            }
-            Reduction::Inert | Reduction::Stubborn | Reduction::Beliefs | Reduction::Symmetry => None,
+            Reduction::Inert => match at_end(model) {
+                Some(property) => Some(Refusal::EndsComeLater { property: property.to_string() }),
+                None => (!channel.unordered_and_unbounded()).then_some(Refusal::KeepsWaiting(channel)),
+            },
+            Reduction::Stubborn => (!channel.commutes()).then_some(Refusal::DoesNotCommute(channel)),
+            Reduction::Beliefs => channel.makes_senders_wait().then_some(Refusal::ShowsRoom(channel)),
+            Reduction::Symmetry if model.start().is_some() => Some(Refusal::StartsInTheMiddle),
+            Reduction::Symmetry if model.symmetry().groups().is_empty() => Some(Refusal::NothingSymmetric),
+            Reduction::Symmetry => (!model.monitors().is_empty()).then_some(Refusal::HasMonitors),
         }
     }
 }
@@ -138,7 +120,7 @@ impl Reductions {
     /// These ones; an error says which of them cannot be used for a model, and why.
     pub fn checked(which: &[Reduction], model: &Model) -> Result<Self, Refused> {
         for reduction in which {
-            if let Some(reason) = reduction.refused(model) {
+            if let Some(reason) = reduction.refuses(model) {
                 return Err(Refused { reduction: *reduction, reason });
             }
         }
@@ -153,7 +135,7 @@ impl Reductions {
         let mut reductions = Reductions::default();
         let mut refused = Vec::new();
         for reduction in Reduction::ALL {
-            match reduction.refused(model) {
+            match reduction.refuses(model) {
                 None => reductions.which.push(reduction),
                 Some(reason) => refused.push(Refused { reduction, reason }),
             }
@@ -163,7 +145,7 @@ impl Reductions {
 
     /// Those of them that can be used for a model.
     pub(crate) fn fitting(self, model: &Model) -> Self {
-        let which = self.which.into_iter().filter(|reduction| reduction.refused(model).is_none()).collect();
+        let which = self.which.into_iter().filter(|reduction| reduction.refuses(model).is_none()).collect();
         Reductions { which, ..self }
     }
 
@@ -186,7 +168,7 @@ pub struct Refused {
     /// Which.
     pub reduction: Reduction,
     /// Why.
-    pub reason: String,
+    pub reason: Refusal,
 }
 
 impl fmt::Display for Refused {

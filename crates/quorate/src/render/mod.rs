@@ -158,7 +158,7 @@ impl fmt::Display for Diagram<'_> {
     }
 }
 
-impl fmt::Display for crate::report::Violation {
+impl fmt::Display for crate::replay::Violation {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         writeln!(f, "violated: {}", self.broken)?;
         write!(f, "{}", Diagram::new(&self.trace, &self.broken, Paint::Plain))

@@ -4,13 +4,15 @@
 //! Invariant: every step taken was enabled by the definition in [`Model::accepts`], and every message
 //! consumed was in the inbox.
 //! Held by: every `Violated` of every test passes through here; mutated traces are refused
-//! (tests/replay.rs).
+//! (quorate-cli/tests/replay.rs).
 
+mod confirm;
 mod minimise;
 
 use std::fmt;
 use std::sync::Arc;
 
+pub use confirm::{Length, Violation, confirm};
 pub use minimise::{follow_causes, minimise};
 
 use crate::base::{ProcessId, Value};

@@ -21,7 +21,7 @@ use crate::property::{Property, When};
 
 /// Which local states are different when they are combined.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub enum Classes {
+pub enum CombineBy {
     /// What the property observes of them: LMC-OPT, for every property.
     #[default]
     Observations,
@@ -56,7 +56,7 @@ type Combination = Vec<Option<usize>>;
 
 impl Closure<'_> {
     /// Every combination of classes that violates a property, and every local state with a step that panics.
-    pub(crate) fn candidates(&self, model: &Model, classes: Classes) -> Candidates {
+    pub(crate) fn candidates(&self, model: &Model, classes: CombineBy) -> Candidates {
         let mut candidates = Candidates::default();
         for (at, process) in self.processes.iter().enumerate() {
             let panics = |edge: &&Edge| edge.to.is_none();
@@ -74,7 +74,7 @@ impl Closure<'_> {
     }
 
     /// The combinations that violate a property.
-    fn violating(&self, property: &Property, classes: Classes, candidates: &mut Candidates) {
+    fn violating(&self, property: &Property, classes: CombineBy, candidates: &mut Candidates) {
         let parted: Vec<Option<Vec<Class>>> =
             (0..self.processes.len()).map(|at| self.parted(at, property, classes)).collect();
         let sizes: Vec<usize> = parted.iter().flatten().map(Vec::len).collect();
@@ -106,15 +106,15 @@ impl Closure<'_> {
     }
 
     /// The classes of a process's nodes; `None` if the property does not look at it.
-    fn parted(&self, at: usize, property: &Property, by: Classes) -> Option<Vec<Class>> {
+    fn parted(&self, at: usize, property: &Property, by: CombineBy) -> Option<Vec<Class>> {
         let process = &self.processes[at];
         let mut classes: Vec<Class> = Vec::new();
         for node in 0..u32::try_from(process.size()).expect("few nodes") {
             let state = process.local_value(node);
             let observed = property.observe(state)?;
             let same = |class: &&mut Class| match by {
-                Classes::Observations => class.observed == observed,
-                Classes::States => class.state == *state,
+                CombineBy::Observations => class.observed == observed,
+                CombineBy::States => class.state == *state,
             };
             if let Some(class) = classes.iter_mut().find(same) {
                 class.nodes.insert(node);

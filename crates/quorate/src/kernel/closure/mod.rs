@@ -6,7 +6,7 @@ mod parts;
 mod process;
 mod supply;
 
-pub use candidates::Classes;
+pub use candidates::CombineBy;
 pub(crate) use candidates::{Candidate, Candidates};
 pub(crate) use close::Closure;
 pub use close::ClosureSize;

@@ -1,0 +1,126 @@
+//! The points of a process that is a component by itself.
+//!
+//! From: ALGORITHMS 6.4. A process keeps no history: ways that lead to the same local state with the same messages to
+//! itself are one point, and are counted.
+//! Invariant: equal points have equal futures.
+
+use super::{Candidate, LocalId, ProtocolChecker, Step, StepContents, StepRef};
+use crate::engine::components::checker::{ComponentChecker, LocalPointId, LocalPoints, MessageId, Move};
+use crate::engine::components::journal::hash128;
+use crate::world::{Channel, StepKind};
+
+/// A point in the run of a process.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+pub(super) struct LocalPoint {
+    local: LocalId,
+    restarts: u8,
+    /// Messages to itself: in ascending order, or in the order of sending.
+    inside: Vec<MessageId>,
+}
+
+impl ProtocolChecker<'_> {
+    fn number_local_point(&mut self, local_point: LocalPoint) -> LocalPointId {
+        let fresh = LocalPointId::try_from(self.local_points.len()).expect("fewer points than memory");
+        let ProtocolChecker { local_points, local_point_numbers, .. } = self;
+        *local_point_numbers.entry(local_point).or_insert_with_key(|local_point| {
+            local_points.push(local_point.clone());
+            fresh
+        })
+    }
+
+    fn in_order(&self) -> bool {
+        self.model.world().channel == Channel::Fifo
+    }
+
+    /// The messages that a process may consume.
+    fn candidates(&self, local_point: &LocalPoint, offers: &[MessageId]) -> Vec<Candidate> {
+        let offered = offers.iter().map(|message| Candidate { message: *message, position: None, copies: 1 });
+        let mut candidates: Vec<Candidate> = offered.collect();
+        if self.in_order() {
+            let first = local_point.inside.first();
+            candidates.extend(first.map(|message| Candidate {
+                message: *message,
+                position: Some(0),
+                copies: 1,
+            }));
+            return candidates;
+        }
+        let mut position = 0;
+        for equal in local_point.inside.chunk_by(|one, other| one == other) {
+            candidates.push(Candidate {
+                message: equal[0],
+                position: Some(position),
+                copies: equal.len() as u128,
+            });
+            position += equal.len();
+        }
+        candidates
+    }
+
+    /// A step from a point, and where it leads.
+    fn move_of(&mut self, component: usize, local_point: &LocalPoint, step: Step) -> Move<StepRef> {
+        let process = self.components.members(component)[0];
+        let Step { kind, transition, choices, bag, done } = step;
+        let outer = bag.iter().filter(|candidate| candidate.position.is_none());
+        let received = outer.map(|candidate| candidate.message).collect();
+        let ways = bag.iter().map(|candidate| candidate.copies).product();
+        let (leads, sent) = match done {
+            Some((local, all_sent)) => {
+                let mut inside = local_point.inside.clone();
+                let mut positions: Vec<usize> =
+                    bag.iter().filter_map(|candidate| candidate.position).collect();
+                positions.sort_unstable();
+                for position in positions.into_iter().rev() {
+                    inside.remove(position);
+                }
+                let to_itself = |message: &MessageId| self.ends_of(*message).1 == process;
+                inside.extend(all_sent.iter().copied().filter(to_itself));
+                if !self.in_order() {
+                    inside.sort_unstable();
+                }
+                let mut sent: Vec<MessageId> =
+                    all_sent.into_iter().filter(|message| !to_itself(message)).collect();
+                sent.sort_by_key(|message| self.ends_of(*message).1);
+                let restarts = local_point.restarts + u8::from(kind == StepKind::Restart);
+                (Some(self.number_local_point(LocalPoint { local, restarts, inside })), sent)
+            }
+            None => (None, Vec::new()),
+        };
+        let consumed = bag.iter().map(|candidate| (candidate.message, None)).collect();
+        let inside = Vec::new();
+        let local = local_point.local;
+        let step =
+            self.step_ref(StepContents { process, local, kind, transition, choices, consumed, inside });
+        Move { received, sent, ways, leads, step }
+    }
+}
+
+impl LocalPoints<StepRef> for ProtocolChecker<'_> {
+    fn start(&mut self, component: usize) -> LocalPointId {
+        let process = self.components.members(component)[0];
+        let local = self.initial(process);
+        self.number_local_point(LocalPoint { local, restarts: 0, inside: Vec::new() })
+    }
+
+    fn moves(
+        &mut self,
+        component: usize,
+        local_point: LocalPointId,
+        offers: &[MessageId],
+    ) -> Vec<Move<StepRef>> {
+        let process = self.components.members(component)[0];
+        let local_point = self.local_points[local_point as usize].clone();
+        let candidates = self.candidates(&local_point, offers);
+        let steps = self.steps(process, local_point.local, local_point.restarts, &candidates);
+        steps.into_iter().map(|step| self.move_of(component, &local_point, step)).collect()
+    }
+
+    fn fingerprint(&self, _: usize, local_point: LocalPointId) -> u128 {
+        hash128(&self.local_points[local_point as usize])
+    }
+
+    fn observed_at(&mut self, _: usize, local_point: LocalPointId) -> usize {
+        let local = self.local_points[local_point as usize].local;
+        self.observe(local)
+    }
+}

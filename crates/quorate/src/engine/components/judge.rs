@@ -1,0 +1,306 @@
+//! What must hold, looked at skeleton by skeleton, and how many runs the skeletons stand for.
+//!
+//! From: DEMETER, section 6.2, consistent cuts; ALGORITHMS 6.3 and theorem 3. In a prefix of a skeleton each component
+//! may be at any point of its node, whatever the others are at: so a property is asked of every combination of what
+//! it can see of each.
+//! A run is maximal if every component is at a point where nothing can happen with what is on offer, so a skeleton
+//! stands for as many runs as the product of the traces that lead there.
+//! Differs: changes of what properties see are not made part of skeletons, which would multiply them: what can be seen
+//! at a node is a set. Where a property limits how many processes satisfy a local predicate, its violations are looked
+//! for without going through all cuts (`judge/conjunction.rs`).
+//! Restriction by: testkit/tests/dir.rs (verdicts and counts), quorate-zoo/tests/dir.rs.
+
+mod conjunction;
+
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
+use std::sync::Arc;
+
+use super::checker::{ComponentChecker, MessageId};
+use super::events::{EventId, Skeleton, for_each_choice, for_each_closed_set};
+use super::global::{Global, Panicking};
+use super::journal::Judged;
+use super::local::{NodeId, Table};
+use super::meter::Meter;
+use super::{Broken, Cut, Halt};
+use crate::base::Value;
+use crate::kernel::Mutant;
+use crate::property::{Property, When};
+use conjunction::Sight;
+
+/// What a property sees of the processes of a component; nothing of those that it does not look at.
+type View = Vec<Option<Value>>;
+/// What can be seen of a component, each with a point that shows it.
+type Views = Arc<Vec<(View, usize)>>;
+/// A property, a node, and what is on offer there.
+type Occasion = (usize, NodeId, Vec<MessageId>);
+
+/// Judges skeletons and counts runs.
+pub(super) struct Judge<'p> {
+    properties: &'p [Property],
+    views: HashMap<Occasion, (usize, Views)>,
+    /// Combinations of what can be seen, by number, that a property holds for.
+    good: HashSet<(usize, Vec<usize>)>,
+    /// Where a property limits how many satisfy a predicate: how many of a component can.
+    sights: HashMap<Occasion, Arc<Vec<Sight>>>,
+    mutant: Option<Mutant>,
+    /// The maximal local traces: hashes of the points at which a run has ended, and how many traces lead there.
+    ends: BTreeMap<u128, u128>,
+    /// How many runs were counted.
+    pub(super) runs: u128,
+    /// Is there a run that never ends?
+    pub(super) endless: bool,
+    /// At how many cuts properties were looked at.
+    pub(super) cuts: u64,
+}
+
+impl<'p> Judge<'p> {
+    pub(super) fn new(properties: &'p [Property], mutant: Option<Mutant>) -> Self {
+        let (views, good, sights, ends) = (HashMap::new(), HashSet::new(), HashMap::new(), BTreeMap::new());
+        Judge { properties, views, good, sights, mutant, ends, runs: 0, endless: false, cuts: 0 }
+    }
+
+    /// How many local traces the runs are made of.
+    pub(super) fn local_traces(&self) -> u128 {
+        self.ends.values().copied().fold(0, u128::saturating_add)
+    }
+
+    /// Counts what was found out of a skeleton.
+    pub(super) fn count(&mut self, judged: &Judged) {
+        self.runs = self.runs.saturating_add(judged.runs);
+        self.endless |= judged.endless;
+        self.ends.extend(judged.ends.iter().copied());
+    }
+
+    /// Looks at a complete skeleton without pauses.
+    pub(super) fn look_at<E: ComponentChecker>(
+        &mut self,
+        global: &mut Global<E>,
+        skeleton: &Skeleton,
+        meter: &mut Meter<'_>,
+    ) -> Result<Judged, Halt> {
+        for (at, property) in self.properties.iter().enumerate() {
+            match property.limit() {
+                _ if property.when() != When::Always => {}
+                Some(limit) => self.look_for_more_than(limit, global, skeleton, at, meter)?,
+                None => self.cut_everywhere(global, skeleton, at, meter)?,
+            }
+        }
+        let judged = self.end(global, skeleton, meter)?;
+        self.count(&judged);
+        Ok(judged)
+    }
+
+    /// The runs with this skeleton: counts them, and looks at how they end.
+    fn end<E: ComponentChecker>(
+        &mut self,
+        global: &mut Global<E>,
+        skeleton: &Skeleton,
+        meter: &mut Meter<'_>,
+    ) -> Result<Judged, Halt> {
+        let mut nodes = Vec::new();
+        let mut endless = false;
+        let mut quiescent: Vec<Vec<usize>> = Vec::new();
+        let mut runs: u128 = 1;
+        for component in 0..global.components() {
+            let node = global.position(skeleton, component, meter)?.node;
+            let offers = global.receivable(skeleton, component).contents;
+            let table = global.locals.table(node, &offers, meter)?;
+            let traces = table.quiescent.iter().map(|point| {
+                let point = global.locals.point(node, *point);
+                point.traces.saturating_mul(global.ways_to_take(&offers, &point.taken))
+            });
+            runs = runs.saturating_mul(traces.fold(0, u128::saturating_add));
+            endless |= table.endless;
+            nodes.push(node);
+            quiescent.push(table.quiescent.clone());
+        }
+        if quiescent.iter().any(Vec::is_empty) {
+            return Ok(Judged { endless, ..Judged::default() });
+        }
+        let mut ends = Vec::new();
+        for (node, points) in nodes.iter().zip(&quiescent) {
+            for &point in points {
+                ends.extend(global.locals.ends(*node, point));
+            }
+        }
+        for (at, property) in self.properties.iter().enumerate() {
+            if property.when() != When::AtEnd {
+                continue;
+            }
+            let seen = nodes.iter().zip(&quiescent);
+            let seen: Vec<Views> =
+                seen.map(|(node, points)| Arc::new(views_of(global, property, *node, points))).collect();
+            if let Some(points) = broken_by(global, property, &seen, meter)? {
+                let skeleton = skeleton.clone();
+                return Err(Halt::Broken(Box::new(Broken { property: at, cut: Cut { skeleton, points } })));
+            }
+        }
+        Ok(Judged { runs, endless, ends })
+    }
+
+    /// Asks a property of everything that it can see in any prefix of a skeleton. The more is on offer to a component,
+    /// the more can be seen of it; so where the components are that it looks at is all that has to be chosen, and the
+    /// others go as far as they can.
+    fn cut_everywhere<E: ComponentChecker>(
+        &mut self,
+        global: &mut Global<E>,
+        skeleton: &Skeleton,
+        at: usize,
+        meter: &mut Meter<'_>,
+    ) -> Result<(), Halt> {
+        let property = &self.properties[at];
+        let seen = self.looked_at(global, at, meter)?;
+        let of_seen = |event: &&EventId| seen.contains(&global.events.get(**event).component);
+        let among: Vec<EventId> = skeleton.iter().filter(of_seen).copied().collect();
+        let needs = causes_among(global, skeleton, &among);
+        for_each_closed_set(&needs, &mut |chosen: &[usize]| {
+            meter.pass()?;
+            self.cuts += 1;
+            let kept: Vec<EventId> = chosen.iter().map(|at| among[*at]).collect();
+            let left_out =
+                |event: EventId| among.binary_search(&event).is_ok() && kept.binary_search(&event).is_err();
+            let cut = global.events.without(skeleton, left_out);
+            let mut numbers = Vec::new();
+            let mut views: Vec<Views> = Vec::new();
+            for component in 0..global.components() {
+                let (number, seen) = self.views_in(global, &cut, component, at, meter)?;
+                numbers.push(number);
+                views.push(seen);
+            }
+            if !self.good.insert((at, numbers)) {
+                return Ok(());
+            }
+            match broken_by(global, property, &views, meter)? {
+                None => Ok(()),
+                Some(points) => {
+                    let cut = Cut { skeleton: cut, points };
+                    Err(Halt::Broken(Box::new(Broken { property: at, cut })))
+                }
+            }
+        })
+    }
+
+    /// The components that a property looks at. What it looks at, it looks at from the start.
+    fn looked_at<E: ComponentChecker>(
+        &mut self,
+        global: &mut Global<E>,
+        at: usize,
+        meter: &mut Meter<'_>,
+    ) -> Result<Vec<usize>, Halt> {
+        let mut seen: Vec<usize> = Vec::new();
+        for component in 0..global.components() {
+            let (_, views) = self.views_in(global, &Skeleton::new(), component, at, meter)?;
+            if views.iter().any(|(view, _)| view.iter().any(Option::is_some)) {
+                seen.push(component);
+            }
+        }
+        Ok(seen)
+    }
+
+    /// What a property can see of a component in a skeleton, and its number.
+    fn views_in<E: ComponentChecker>(
+        &mut self,
+        global: &mut Global<E>,
+        skeleton: &Skeleton,
+        component: usize,
+        at: usize,
+        meter: &mut Meter<'_>,
+    ) -> Result<(usize, Views), Halt> {
+        let node = global.position(skeleton, component, meter)?.node;
+        let occasion = (at, node, global.offers_for_sights(skeleton, component, node));
+        if let Some((number, known)) = self.views.get(&occasion) {
+            return Ok((*number, Arc::clone(known)));
+        }
+        let table = table_in(global, skeleton, component, (node, &occasion.2), meter)?;
+        let views = Arc::new(views_of(global, &self.properties[at], node, &table.points));
+        let number = self.views.len();
+        self.views.insert(occasion, (number, Arc::clone(&views)));
+        Ok((number, views))
+    }
+}
+
+/// What a component can do in a skeleton in which it is at this node, with these messages on offer. Where nothing but a
+/// panic can come next, there is nothing to be seen; so a panic ends the search.
+fn table_in<E: ComponentChecker>(
+    global: &mut Global<E>,
+    skeleton: &Skeleton,
+    component: usize,
+    (node, offers): (NodeId, &[MessageId]),
+    meter: &mut Meter<'_>,
+) -> Result<Arc<Table>, Halt> {
+    let table = global.locals.table(node, offers, meter)?;
+    match table.panics.first().cloned() {
+        Some(panic) => {
+            let skeleton = skeleton.clone();
+            Err(Halt::Panicking(Box::new(Panicking { skeleton, component, panic })))
+        }
+        None => Ok(table),
+    }
+}
+
+/// What a property can see at some points of a node.
+fn views_of<E: ComponentChecker>(
+    global: &Global<E>,
+    property: &Property,
+    node: NodeId,
+    points: &[usize],
+) -> Vec<(View, usize)> {
+    let mut known: HashSet<View> = HashSet::new();
+    let mut views = Vec::new();
+    for &point in points {
+        let observed = &global.locals.point(node, point).observed;
+        let view: View =
+            observed.iter().map(|number| property.observe(global.locals.checker.observed(*number))).collect();
+        if known.insert(view.clone()) {
+            views.push((view, point));
+        }
+    }
+    views
+}
+
+/// A combination of points, one for each component, whose views break a property.
+fn broken_by<E: ComponentChecker>(
+    global: &Global<E>,
+    property: &Property,
+    views: &[Views],
+    meter: &mut Meter<'_>,
+) -> Result<Option<Vec<usize>>, Halt> {
+    let components = global.locals.checker.components();
+    let sizes: Vec<usize> = views.iter().map(|views| views.len()).collect();
+    let broken = for_each_choice(&sizes, &mut |at| {
+        meter.pass().map_err(Err)?;
+        let mut observed: Vec<(usize, &Value)> = Vec::new();
+        for (component, views) in views.iter().enumerate() {
+            let members = components.members(component).iter().zip(&views[at[component]].0);
+            observed.extend(members.filter_map(|(process, value)| Some((process.index(), value.as_ref()?))));
+        }
+        observed.sort_unstable_by_key(|(process, _)| *process);
+        let values: Vec<&Value> = observed.into_iter().map(|(_, value)| value).collect();
+        if property.holds(&values) {
+            return Ok(());
+        }
+        Err(Ok(views.iter().zip(at).map(|(views, at)| views[*at].1).collect()))
+    });
+    match broken {
+        Ok(()) => Ok(None),
+        Err(broken) => broken.map(Some),
+    }
+}
+
+/// For each of some events, which of the others are among its causes.
+fn causes_among<E: ComponentChecker>(
+    global: &Global<E>,
+    skeleton: &Skeleton,
+    among: &[EventId],
+) -> Vec<Vec<usize>> {
+    let mut causes: HashMap<EventId, BTreeSet<usize>> = HashMap::new();
+    for &event in skeleton {
+        let mut all = BTreeSet::new();
+        for cause in global.events.get(event).causes() {
+            all.extend(&causes[&cause]);
+            all.extend(among.binary_search(&cause).ok());
+        }
+        causes.insert(event, all);
+    }
+    among.iter().map(|event| causes[event].iter().copied().collect()).collect()
+}

@@ -1,0 +1,108 @@
+//! Limits and progress: what was done so far, told to the watch now and then.
+
+use super::Halt;
+use crate::engine::Search;
+use crate::report::{Coverage, Stopped, Watch};
+
+/// How many small things are done before the watch is told.
+const TICKS: u32 = 32;
+
+/// About what a point of a component takes, with the step that leads to it.
+pub(super) const POINT_BYTES: u64 = 1024;
+
+/// What the local explorers have done.
+#[derive(Clone, Copy, Default)]
+pub(super) struct Done {
+    /// LocalPoints that were seen.
+    pub(super) points: u64,
+    /// Steps that were taken from them.
+    pub(super) steps: u64,
+    /// Runs of components with agents of their own that went as far as nobody sees it.
+    pub(super) runs: u64,
+}
+
+impl Done {
+    pub(super) fn plus(self, more: Done) -> Done {
+        Done {
+            points: self.points + more.points,
+            steps: self.steps + more.steps,
+            runs: self.runs + more.runs,
+        }
+    }
+}
+
+/// Counts what is done and stops when it is too much.
+pub(super) struct Meter<'w> {
+    watch: &'w mut dyn Watch,
+    states_max: Option<u64>,
+    bytes_max: Option<u64>,
+    ticks: u32,
+    done: Done,
+    /// What takes memory besides points: skeletons, tables, and what handlers answered.
+    pub(super) other_bytes: u64,
+    pub(super) coverage: Coverage,
+    /// How many runs were enumerated.
+    pub(super) runs: u64,
+}
+
+impl<'w> Meter<'w> {
+    pub(super) fn new(search: &Search, watch: &'w mut dyn Watch) -> Self {
+        let (states_max, bytes_max, coverage) = (search.states_max, search.bytes_max, Coverage::default());
+        Meter {
+            watch,
+            states_max,
+            bytes_max,
+            ticks: 0,
+            done: Done::default(),
+            other_bytes: 0,
+            coverage,
+            runs: 0,
+        }
+    }
+
+    /// How many points of one table are too many.
+    pub(super) fn points_max(&self) -> u64 {
+        self.states_max.unwrap_or(u64::MAX)
+    }
+
+    /// This much more was done.
+    pub(super) fn add(&mut self, more: Done) -> Result<(), Halt> {
+        self.done = self.done.plus(more);
+        self.show(Done::default());
+        self.pass()
+    }
+
+    /// A table is in the making. What of it is new is not known yet.
+    pub(super) fn glance(&mut self, under_way: Done) -> Result<(), Halt> {
+        self.show(under_way);
+        self.ask_watch()
+    }
+
+    /// Shows what was done, with what is under way.
+    pub(super) fn show(&mut self, under_way: Done) {
+        let Done { points, steps, runs } = self.done.plus(under_way);
+        (self.coverage.states, self.coverage.transitions, self.runs) = (points, steps, runs);
+        self.coverage.bytes = points * POINT_BYTES + self.other_bytes;
+    }
+
+    /// Something small was done.
+    pub(super) fn pass(&mut self) -> Result<(), Halt> {
+        let states = self.states_max.filter(|limit| self.coverage.states > *limit);
+        if let Some(limit) = states {
+            return Err(Halt::Stopped(Stopped::States(limit)));
+        }
+        self.ask_watch()
+    }
+
+    fn ask_watch(&mut self) -> Result<(), Halt> {
+        self.ticks += 1;
+        if !self.ticks.is_multiple_of(TICKS) {
+            return Ok(());
+        }
+        let bytes = self.bytes_max.filter(|limit| self.coverage.bytes >= *limit).map(Stopped::Memory);
+        match self.watch.progress(&self.coverage).or(bytes) {
+            Some(stopped) => Err(Halt::Stopped(stopped)),
+            None => Ok(()),
+        }
+    }
+}

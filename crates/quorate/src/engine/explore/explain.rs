@@ -1,0 +1,142 @@
+//! From a state that violates to a run that shows it: the searches that may follow a violation.
+//!
+//! A search remembers its states, not where they came from. So, once a violating state is found:
+//!
+//! 1. Breadth-first, the same search is repeated, now with the parent of each state, up to the violation
+//!    ([`path_to`]). Depth-first search has remembered parents from the start.
+//! 2. The kernel turns the path of states into a schedule, a list of steps. With reductions a path stands for many runs;
+//!    the kernel looks for one of them.
+//! 3. With reductions, a search without them looks for the shortest run, in a limited number of states. Where step 2 or
+//!    replay found no run, because a property does not treat symmetric processes alike, it has no limit.
+//! 4. Replay runs the schedule on the user's handlers and confirms it; a run that may be longer than needed loses the
+//!    steps that it can do without (`replay/confirm.rs`).
+//!
+//! Held by: testkit/tests/agreement.rs, testkit/tests/reductions.rs.
+
+use super::run::{Ended, Run, Violating};
+use super::{Count, Explore, Order, Visited};
+use crate::engine::{Engine as _, Search};
+use crate::kernel::{Kernel, State};
+use crate::model::{Model, Schedule};
+use crate::reduce::Reduction;
+use crate::replay::{Length, confirm, replay};
+use crate::report::{Coverage, Stopped, Verdict, Watch};
+
+/// The verdict for a violating state that a search with this kernel has found; `parents` are those that it remembered.
+pub(super) fn explain(
+    model: &Model,
+    kernel: &mut Kernel<'_>,
+    (engine, search): (&Explore, &Search),
+    (found, parents): (Violating, Vec<(State, State)>),
+    watch: &mut dyn Watch,
+) -> Verdict {
+    let path = match engine.order {
+        Order::Depth => Ok((path(parents, found.state), found.panics)),
+        Order::Breadth => path_to(kernel, engine, search, found, watch),
+    };
+    match path {
+        Ok((path, panics)) => {
+            let schedule = kernel.schedule(&path, panics);
+            shortest(model, engine, search, schedule, watch)
+        }
+        Err(stopped) => Verdict::Unknown(stopped),
+    }
+}
+
+/// The states on the way to a violation that breadth-first search has found, and whether a step panics at their end:
+/// the search is repeated with parents, so that a proof takes no memory for them. Limits are for finding a violation,
+/// not for losing one that was found; only the user may interrupt, and then there is no path.
+fn path_to(
+    kernel: &mut Kernel<'_>,
+    engine: &Explore,
+    search: &Search,
+    found: Violating,
+    watch: &mut dyn Watch,
+) -> Result<(Vec<State>, bool), Stopped> {
+    let exact = Explore { visited: Visited::Exact, ..engine.clone() };
+    let unlimited = Search { states_max: None, bytes_max: None, ..search.clone() };
+    let mut run = Run::new(kernel, &exact, unlimited, true);
+    match run.search(&mut UnlessInterrupted(watch)) {
+        Ended::Violated(again) => {
+            Ok((path(std::mem::take(&mut run.expander.parents), again.state), again.panics))
+        }
+        Ended::Stopped(stopped) => Err(stopped),
+        Ended::Exhausted => {
+            panic!("a bug in quorate: the second search does not find the violation of the first, {found:?}")
+        }
+    }
+}
+
+/// The states on the way to one, from the start.
+fn path(mut parents: Vec<(State, State)>, to: State) -> Vec<State> {
+    parents.sort_unstable();
+    let mut path = vec![to];
+    while let Ok(at) = parents.binary_search_by_key(&path[path.len() - 1], |(state, _)| *state) {
+        path.push(parents[at].1);
+    }
+    path.reverse();
+    path
+}
+
+/// The verdict for a violation with its schedule, if the kernel found one. A reduced search may have found it on a
+/// detour: a search without reductions then looks for the shortest run.
+fn shortest(
+    model: &Model,
+    engine: &Explore,
+    search: &Search,
+    schedule: Option<Schedule>,
+    watch: &mut dyn Watch,
+) -> Verdict {
+    let reduced = !search.reductions.which.is_empty();
+    let symmetric = search.reductions.has(Reduction::Symmetry);
+    let length = if engine.order == Order::Depth || reduced { Length::MayShrink } else { Length::Shortest };
+    // A property that is not symmetric may hold at the end of this run, while it breaks at the end of one like it.
+    let shows = |schedule: &Schedule| !symmetric || matches!(replay(model, schedule), Ok((_, Some(_))));
+    let known = schedule.filter(shows).map(|schedule| confirm(model, schedule, length));
+    if !reduced {
+        let violation = known.expect("every path of states without reductions is a run");
+        return Verdict::Violated(Box::new(violation));
+    }
+    let limit = known.is_some().then_some(search.tuning.explain_states);
+    let again = Explore {
+        order: Order::Breadth,
+        visited: Visited::Exact,
+        count: Count::Nothing,
+        census: false,
+        ..engine.clone()
+    };
+    let unreduced = Search { states_max: limit, bytes_max: None, ..search.unreduced() };
+    match known {
+        // Whatever ends this search, the violation stays found.
+        Some(known) => {
+            let shorter = again.search(model, &unreduced, watch).verdict;
+            Verdict::Violated(if let Verdict::Violated(shorter) = shorter {
+                shorter
+            } else {
+                Box::new(known)
+            })
+        }
+        None => must_find(again.search(model, &unreduced, &mut UnlessInterrupted(watch)).verdict, symmetric),
+    }
+}
+
+/// The verdict of a search without reductions where a reduced one has found a violation that replay does not confirm.
+fn must_find(verdict: Verdict, symmetric: bool) -> Verdict {
+    match verdict {
+        Verdict::Violated(_) | Verdict::Unknown(_) => verdict,
+        _ if symmetric => Verdict::Unknown(Stopped::Asymmetric(
+            "a property does not treat processes of a symmetric role alike: leave out .symmetric() or mend the property"
+                .to_string(),
+        )),
+        other => panic!("a bug in quorate: only a reduced search finds a violation: {}", other.word()),
+    }
+}
+
+/// Passes progress on, and of the reasons to stop only an interruption.
+struct UnlessInterrupted<'w>(&'w mut dyn Watch);
+
+impl Watch for UnlessInterrupted<'_> {
+    fn progress(&mut self, coverage: &Coverage) -> Option<Stopped> {
+        self.0.progress(coverage).filter(|stopped| *stopped == Stopped::Interrupted)
+    }
+}

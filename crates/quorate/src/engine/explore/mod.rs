@@ -1,0 +1,239 @@
+//! Stateful search over global states.
+//!
+//! From: DESIGN 4. Breadth-first or depth-first is a value, the frontier; a search is the same for every number of
+//! threads (see `round`). The loop is in `run`, what follows a violation in `explain`.
+//! Known: breadth-first counterexamples are shortest; depth-first ones are minimised.
+//! Held by: testkit/tests/agreement.rs, crates/quorate-zoo/tests/counts.rs.
+
+mod explain;
+mod frontier;
+mod round;
+mod run;
+mod visited;
+
+use std::sync::Arc;
+
+pub(super) use run::limit_reached;
+
+use self::explain::explain;
+use self::run::{Ended, Violating, explore_once};
+use super::{Engine, Refusal, Search};
+use crate::kernel::{self, AllowedLocals, Kernel, Sleep};
+use crate::model::{Model, at_end};
+use crate::reduce::Reduction;
+use crate::report::{Details, ExploreDetails, Report, Stopped, Verdict, Watch};
+
+/// In which order states are expanded.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub enum Order {
+    /// Nearest first: finds shortest counterexamples.
+    #[default]
+    Breadth,
+    /// Newest first: reaches deep states early, with a small frontier.
+    Depth,
+}
+
+/// How visited states are remembered.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub enum Visited {
+    /// Exactly.
+    #[default]
+    Exact,
+    /// By a fingerprint where a state no longer fits 32 bits: less memory then, and a small probability of
+    /// missing a state, which is reported.
+    Fingerprint,
+}
+
+/// What is counted beside states; not by fingerprint, which forgets the states.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub enum Count {
+    /// Nothing.
+    #[default]
+    Nothing,
+    /// The vectors of local states.
+    SystemStates,
+    /// With symmetry, the states that the visited ones stand for.
+    Orbits,
+}
+
+/// Explores every reachable global state, or as many as the reductions say are enough.
+///
+/// ```
+/// use quorate::engine::{Engine, Explore, Order, Visited};
+///
+/// let engine = Explore::default().order(Order::Depth).visited(Visited::Fingerprint);
+/// assert_eq!(engine.name(), "explore");
+/// ```
+#[derive(Clone, Debug, Default)]
+#[non_exhaustive]
+pub struct Explore {
+    /// In which order.
+    pub order: Order,
+    /// How visited states are remembered.
+    pub visited: Visited,
+    /// Of equal messages that wait for a process, at most so many besides the first: more are lost. What holds then
+    /// holds within this limit, if it was reached. Not for properties that look at the end of runs, which may come
+    /// earlier then.
+    pub copies_max: Option<u32>,
+    /// What is counted beside states.
+    pub count: Count,
+    /// The local states in which the processes stay; whatever else they could do is left out.
+    pub(crate) allowed_locals: Option<Arc<AllowedLocals>>,
+    /// Report what the visited states are made of: for tests, which compare it with what there is.
+    pub(crate) census: bool,
+}
+
+impl Explore {
+    /// As it is unless it is configured.
+    pub const DEFAULT: Explore = Explore {
+        order: Order::Breadth,
+        visited: Visited::Exact,
+        copies_max: None,
+        count: Count::Nothing,
+        allowed_locals: None,
+        census: false,
+    };
+
+    /// In this order.
+    #[must_use]
+    pub fn order(self, order: Order) -> Self {
+        Explore { order, ..self }
+    }
+
+    /// Remembers visited states in this way.
+    #[must_use]
+    pub fn visited(self, visited: Visited) -> Self {
+        Explore { visited, ..self }
+    }
+
+    /// Keeps so many equal messages besides the first.
+    #[must_use]
+    pub fn copies_max(self, copies: u32) -> Self {
+        Explore { copies_max: Some(copies), ..self }
+    }
+
+    /// Counts this beside states.
+    #[must_use]
+    pub fn count(self, count: Count) -> Self {
+        Explore { count, ..self }
+    }
+
+    /// What of it, and of a search, concerns the kernel.
+    pub(super) fn kernel(&self, search: &Search) -> kernel::Options {
+        kernel::Options {
+            reductions: search.reductions.clone(),
+            copies_max: self.copies_max,
+            allowed_locals: self.allowed_locals.clone(),
+            tuning: search.tuning,
+        }
+    }
+
+    /// The verdict when every state was seen, but for those that a limit on equal messages hides.
+    pub(super) fn all_seen(&self, kernel: &Kernel<'_>) -> Verdict {
+        if kernel.lost_copies() {
+            return Verdict::HoldsWithin(format!(
+                "of equal messages that wait for a process, at most {} besides the first are kept",
+                self.copies_max.unwrap_or_default()
+            ));
+        }
+        Verdict::Holds
+    }
+}
+
+impl Engine for Explore {
+    fn name(&self) -> &'static str {
+        "explore"
+    }
+
+    fn purpose(&self) -> &'static str {
+        "all global states, with reductions: proofs, and shortest counterexamples"
+    }
+
+    fn refuses(&self, model: &Model, search: &Search) -> Option<Refusal> {
+        if self.order == Order::Depth && search.depth_max.is_some() {
+            return Some(Refusal::DepthFirstWithBound);
+        }
+        if self.count == Count::SystemStates && self.visited == Visited::Fingerprint {
+            return Some(Refusal::CountsForgottenStates);
+        }
+        self.copies_max?;
+        at_end(model).map(|property| Refusal::EndsComeEarlier { property: property.to_string() })
+    }
+
+    fn refuses_reduction(&self, reduction: Reduction) -> Option<Refusal> {
+        if self.count == Count::SystemStates && reduction != Reduction::Inert {
+            return Some(Refusal::CountsAllStates { reduction: reduction.name() });
+        }
+        (self.copies_max.is_some() && reduction == Reduction::Stubborn)
+            .then_some(Refusal::LimitsEqualMessages)
+    }
+
+    fn search(&self, model: &Model, search: &Search, watch: &mut dyn Watch) -> Report {
+        explore_and_read(model, self, search, watch, |_| ()).0
+    }
+}
+
+/// Explores, and in the end reads from what is known of the model then.
+pub(crate) fn explore_and_read<T>(
+    model: &Model,
+    engine: &Explore,
+    search: &Search,
+    watch: &mut dyn Watch,
+    read: impl FnOnce(&Kernel<'_>) -> T,
+) -> (Report, T) {
+    let sleep = if engine.order == Order::Breadth { search.tuning.sleep } else { Sleep::Nobody };
+    let mut kernel = Kernel::new(model, &engine.kernel(search), sleep);
+    // Depth-first search is for finding violations, so it remembers the way from the start.
+    let recording = engine.order == Order::Depth;
+    let mut repeats = 1;
+    let (mut run, mut ended) = explore_once(&mut kernel, engine, search, recording, watch);
+    while ended == Ended::Exhausted && run.kernel.must_repeat() {
+        // A reduction relies on what the search has seen of the processes: it must not have seen more since.
+        kernel.prepare();
+        repeats += 1;
+        (run, ended) = explore_once(&mut kernel, engine, search, recording, watch);
+    }
+    if let (Ended::Stopped(_), Some((_, state))) = (&ended, run.panicking) {
+        // A limit does not undo what was found before it.
+        ended = Ended::Violated(Violating { state, panics: true });
+    }
+    let (coverage, missed) = (run.coverage, run.visited.missed_probability());
+    let parents = std::mem::take(&mut run.expander.parents);
+    let mut details = ExploreDetails { repeats, ..ExploreDetails::default() };
+    if let Some(states) = run.visited.states() {
+        let beliefs = search.reductions.has(Reduction::Beliefs);
+        match engine.count {
+            Count::SystemStates if !beliefs => details.system_states = Some(run.kernel.system_states(states)),
+            Count::Orbits => details.orbits = run.kernel.orbits(states),
+            Count::SystemStates | Count::Nothing => {}
+        }
+    }
+    if engine.census {
+        details.census = run.visited.states().map(|states| run.kernel.seen_in(states));
+    }
+    kernel.conclude();
+    details.reductions = kernel.in_use();
+    details.missed_probability = (engine.visited == Visited::Fingerprint).then_some(missed);
+    let unusable = match (kernel.impure(), kernel.asymmetric()) {
+        (Some(handler), _) => Some(Stopped::Impure(handler.to_string())),
+        (None, Some(difference)) => Some(Stopped::Asymmetric(difference.to_string())),
+        (None, None) => None,
+    };
+    let verdict = match (unusable, ended) {
+        (Some(stopped), _) | (None, Ended::Stopped(stopped)) => Verdict::Unknown(stopped),
+        (None, Ended::Violated(found)) => {
+            explain(model, &mut kernel, (engine, search), (found, parents), watch)
+        }
+        (None, Ended::Exhausted) if missed > 0.0 => Verdict::HoldsWithin(format!(
+            "states are known by their fingerprints; some state was missed with a probability of {missed:.1e}"
+        )),
+        (None, Ended::Exhausted) => engine.all_seen(&kernel),
+    };
+    let faults = model.world().faults().into_iter().map(|kind| (kind, kernel.steps_of(kind))).collect();
+    let report = Report {
+        faults,
+        threads: search.threads,
+        ..Report::new(model, verdict, coverage, Details::Explore(details))
+    };
+    (report, read(&kernel))
+}

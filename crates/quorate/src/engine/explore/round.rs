@@ -1,0 +1,221 @@
+//! One round of a search: a batch of states is expanded, then their successors are looked up.
+//!
+//! Both halves run on all threads without sharing anything that is written: chunks of states are expanded
+//! against the kernel as it is, each into its own buffers; then each table of the visited set takes its
+//! numbers from all buffers, in the order of the chunks. Which thread does what changes nothing, not even
+//! the order of the new states, so a search is the same for every number of threads.
+
+use std::ops::Range;
+
+use rayon::ThreadPool;
+use rayon::prelude::*;
+
+use super::visited::{TABLES, VisitedSet, table_of};
+use crate::kernel::{Found, Kernel, NO_SLEEP, SleepSetId, State, Unknown};
+
+/// What came of expanding a batch, added up.
+#[derive(Default)]
+pub(super) struct Expanded {
+    pub(super) transitions: u64,
+    pub(super) terminal: u64,
+    pub(super) violating: Option<State>,
+    pub(super) panicking: Option<State>,
+    pub(super) unknown: Vec<Unknown>,
+    /// States for which something is unknown.
+    pub(super) postponed: Vec<Found>,
+}
+
+/// The threads and the buffers, kept from round to round.
+pub(super) struct Expander {
+    pool: ThreadPool,
+    /// How many states a thread expands at a time.
+    chunk: usize,
+    chunks: Vec<Chunk>,
+    /// How many of the buffers the batch uses.
+    used: usize,
+    /// Keep, for each new state, the state it was reached from.
+    recording: bool,
+    pub(super) parents: Vec<(State, State)>,
+}
+
+/// The successors of a chunk of states, ordered by table.
+#[derive(Default)]
+struct Chunk {
+    successors: Vec<State>,
+    sleep_sets: Vec<SleepSetId>,
+    /// The state that each successor was reached from, when recording.
+    origins: Vec<State>,
+    /// Where the successors of each table begin, and where the last ones end.
+    starts: Vec<u32>,
+    expanded: Expanded,
+}
+
+/// Successors in the order in which they are found, with the state that each was reached from when
+/// recording.
+#[derive(Default)]
+struct Scratch {
+    successors: Vec<Found>,
+    origins: Vec<State>,
+}
+
+impl Expander {
+    pub(super) fn new(threads: usize, chunk: usize, recording: bool) -> Self {
+        let pool =
+            rayon::ThreadPoolBuilder::new().num_threads(threads).build().expect("threads can be started");
+        Expander { pool, chunk, chunks: Vec::new(), used: 0, recording, parents: Vec::new() }
+    }
+
+    /// How many tasks a thread takes at least: all of them where there is too little work to share.
+    fn at_least(&self, work: usize) -> usize {
+        if work < self.chunk { usize::MAX } else { 1 }
+    }
+
+    /// Expands the parts of a batch. The successors stay in the buffers.
+    pub(super) fn expand(&mut self, kernel: &Kernel<'_>, parts: &[Vec<Found>]) -> Expanded {
+        let tasks: Vec<&[Found]> = parts.iter().flat_map(|part| part.chunks(self.chunk)).collect();
+        self.chunks.resize_with(tasks.len().max(self.chunks.len()), Chunk::default);
+        let min_len = self.at_least(tasks.iter().map(|states| states.len()).sum());
+        self.used = tasks.len();
+        let (recording, chunks) = (self.recording, &mut self.chunks[..self.used]);
+        self.pool.install(|| {
+            let all = chunks.par_iter_mut().zip(tasks).with_min_len(min_len);
+            all.for_each_init(Scratch::default, |scratch, (chunk, states)| {
+                chunk.expand(kernel, states, scratch, recording);
+            });
+        });
+        let mut sum = Expanded::default();
+        for chunk in &mut self.chunks[..self.used] {
+            sum.add(std::mem::take(&mut chunk.expanded));
+        }
+        sum
+    }
+
+    /// Puts the successors into the visited set, and those that are new where they are wanted, by table. Meanwhile one thread does something else. Returns how many are new.
+    pub(super) fn insert(
+        &mut self,
+        visited: &mut VisitedSet,
+        found: &mut [Vec<Found>],
+        meanwhile: impl FnOnce() + Send,
+    ) -> u64 {
+        let (recording, chunks) = (self.recording, &self.chunks[..self.used]);
+        let successors = chunks.iter().map(|chunk| chunk.successors.len()).sum();
+        let min_len = self.at_least(successors);
+        let insert = || -> (Vec<usize>, Vec<Vec<(State, State)>>) {
+            let tables = visited.tables.par_iter_mut().zip(found).enumerate();
+            tables
+                .with_min_len(min_len)
+                .map(|(at, (table, found))| {
+                    let (before, mut parents) = (found.len(), Vec::new());
+                    for chunk in chunks {
+                        let share = chunk.share(at);
+                        table.insert_all(&chunk.successors[share.clone()], |position| {
+                            let at = share.start + position;
+                            let state = chunk.successors[at];
+                            found.push(Found { state, sleep: chunk.sleep_sets[at] });
+                            if recording {
+                                parents.push((state, chunk.origins[at]));
+                            }
+                        });
+                    }
+                    (found.len() - before, parents)
+                })
+                .unzip()
+        };
+        let ((), (new, parents)) = self.pool.install(|| rayon::join(meanwhile, insert));
+        self.parents.extend(parents.into_iter().flatten());
+        new.into_iter().sum::<usize>() as u64
+    }
+
+    pub(super) fn bytes(&self) -> u64 {
+        let chunk = |chunk: &Chunk| {
+            (chunk.successors.capacity() + chunk.origins.capacity()) * size_of::<State>()
+                + chunk.sleep_sets.capacity() * size_of::<SleepSetId>()
+                + chunk.starts.capacity() * size_of::<u32>()
+        };
+        let buffers: usize = self.chunks.iter().map(chunk).sum();
+        (buffers + self.parents.capacity() * size_of::<(State, State)>()) as u64
+    }
+}
+
+impl Chunk {
+    fn expand(&mut self, kernel: &Kernel<'_>, states: &[Found], scratch: &mut Scratch, recording: bool) {
+        scratch.successors.clear();
+        scratch.origins.clear();
+        for &found in states {
+            let before = scratch.successors.len();
+            if let Err(unknown) = self.expand_one(kernel, found, &mut scratch.successors) {
+                scratch.successors.truncate(before);
+                self.expanded.unknown.push(unknown);
+                self.expanded.postponed.push(found);
+            }
+            if recording {
+                scratch.origins.resize(scratch.successors.len(), found.state);
+            }
+        }
+        self.order_by_table(scratch, recording);
+    }
+
+    #[inline]
+    fn expand_one(
+        &mut self,
+        kernel: &Kernel<'_>,
+        found: Found,
+        successors: &mut Vec<Found>,
+    ) -> Result<(), Unknown> {
+        let state = found.state;
+        let steps = kernel.expand(found, |successor| successors.push(successor))?;
+        let judgement = kernel.judge(state)?;
+        let expanded = &mut self.expanded;
+        expanded.transitions += steps as u64;
+        let ended = steps == 0 && !judgement.panics();
+        expanded.terminal += u64::from(ended);
+        if judgement.broken() || ended && judgement.broken_at_end() {
+            expanded.violating.get_or_insert(state);
+        }
+        if judgement.panics() {
+            expanded.panicking.get_or_insert(state);
+        }
+        Ok(())
+    }
+
+    /// A counting sort: how many for each table, where each table begins, then each to its place.
+    fn order_by_table(&mut self, scratch: &Scratch, recording: bool) {
+        self.starts.clear();
+        self.starts.resize(TABLES + 1, 0);
+        for found in &scratch.successors {
+            self.starts[table_of(found.state)] += 1;
+        }
+        let mut end = 0;
+        for start in &mut self.starts {
+            end += *start;
+            *start = end;
+        }
+        self.successors.resize(scratch.successors.len(), State::default());
+        self.origins.resize(scratch.origins.len(), State::default());
+        self.sleep_sets.resize(scratch.successors.len(), NO_SLEEP);
+        for (at, found) in scratch.successors.iter().enumerate().rev() {
+            let start = &mut self.starts[table_of(found.state)];
+            *start -= 1;
+            self.successors[*start as usize] = found.state;
+            self.sleep_sets[*start as usize] = found.sleep;
+            if recording {
+                self.origins[*start as usize] = scratch.origins[at];
+            }
+        }
+    }
+
+    fn share(&self, table: usize) -> Range<usize> {
+        self.starts[table] as usize..self.starts[table + 1] as usize
+    }
+}
+
+impl Expanded {
+    fn add(&mut self, other: Expanded) {
+        self.transitions += other.transitions;
+        self.terminal += other.terminal;
+        self.violating = self.violating.or(other.violating);
+        self.panicking = self.panicking.or(other.panicking);
+        self.unknown.extend(other.unknown);
+        self.postponed.extend(other.postponed);
+    }
+}

@@ -1,0 +1,162 @@
+//! One search over global states, from the start to its end: the loop.
+//!
+//! Invariant: a state is in the visited set, or it has not been reached; a state that has been taken from the frontier
+//! has been judged, and all its successors are in the visited set.
+//! Held by: testkit/tests/agreement.rs, crates/quorate-zoo/tests/counts.rs.
+
+use super::frontier::{Batch, Frontier};
+use super::round::Expander;
+use super::visited::VisitedSet;
+use super::{Explore, Order};
+use crate::engine::Search;
+use crate::kernel::{Kernel, State};
+use crate::report::{Coverage, Stopped, Watch};
+
+/// One search from the start. One that gets far starts again, with the system split in a better way.
+pub(super) fn explore_once<'r, 'm>(
+    kernel: &'r mut Kernel<'m>,
+    engine: &'r Explore,
+    search: &Search,
+    recording: bool,
+    watch: &mut dyn Watch,
+) -> (Run<'r, 'm>, Ended) {
+    let first_states = search.tuning.first_states;
+    let first = Search {
+        states_max: Some(search.states_max.map_or(first_states, |max| max.min(first_states))),
+        ..search.clone()
+    };
+    let mut run = Run::new(kernel, engine, first, recording);
+    let ended = run.search(watch);
+    run.search = search.clone();
+    if ended != Ended::Stopped(Stopped::States(first_states)) || search.states_max == Some(first_states) {
+        return (run, ended);
+    }
+    let Run { kernel, coverage, .. } = run;
+    let mut stopped = None;
+    kernel.split_anew(4 * coverage.depth + 16, &mut |bytes| {
+        stopped = watch.progress(&Coverage { bytes, ..coverage });
+        search.bytes_max.is_some_and(|limit| bytes >= limit) || stopped.is_some()
+    });
+    let mut run = Run::new(kernel, engine, search.clone(), recording);
+    if let Some(stopped) = stopped {
+        // What was seen before the search could start again has been seen.
+        run.coverage = coverage;
+        return (run, Ended::Stopped(stopped));
+    }
+    let ended = run.search(watch);
+    (run, ended)
+}
+
+/// How a search ended.
+#[derive(PartialEq, Eq)]
+pub(super) enum Ended {
+    Exhausted,
+    Stopped(Stopped),
+    Violated(Violating),
+}
+
+/// A state that violates, by itself or with a step that panics.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) struct Violating {
+    pub(super) state: State,
+    pub(super) panics: bool,
+}
+
+/// A search in progress.
+pub(super) struct Run<'r, 'm> {
+    pub(super) kernel: &'r mut Kernel<'m>,
+    engine: &'r Explore,
+    search: Search,
+    pub(super) visited: VisitedSet,
+    frontier: Frontier,
+    pub(super) expander: Expander,
+    pub(super) coverage: Coverage,
+    /// The first state with a step that panics, and its depth.
+    pub(super) panicking: Option<(u32, State)>,
+}
+
+impl<'r, 'm> Run<'r, 'm> {
+    pub(super) fn new(
+        kernel: &'r mut Kernel<'m>,
+        engine: &'r Explore,
+        search: Search,
+        recording: bool,
+    ) -> Self {
+        let initial = kernel.initial();
+        let mut visited = VisitedSet::new(engine.visited, search.tuning.narrow_max);
+        visited.insert(initial);
+        let frontier = Frontier::new(engine.order, initial);
+        let expander = Expander::new(search.threads, search.tuning.chunk, recording);
+        let coverage = Coverage { states: 1, frontier: 1, ..Coverage::default() };
+        Run { kernel, engine, search, visited, frontier, expander, coverage, panicking: None }
+    }
+
+    pub(super) fn search(&mut self, watch: &mut dyn Watch) -> Ended {
+        let mut cut = false;
+        while let Some(Batch { depth, parts }) = self.frontier.take() {
+            // A panic is one step further than its state: states as near as that may violate by themselves.
+            if self.panicking.is_some_and(|(at, _)| depth > at || self.engine.order == Order::Depth) {
+                break;
+            }
+            self.coverage.depth = self.coverage.depth.max(depth);
+            let expanded = self.expander.expand(self.kernel, &parts);
+            self.frontier.put_back(depth, expanded.postponed);
+            self.coverage.transitions += expanded.transitions;
+            self.coverage.terminal_states += expanded.terminal;
+            if let Some(state) = expanded.violating {
+                return Ended::Violated(Violating { state, panics: false });
+            }
+            self.panicking = self.panicking.or(expanded.panicking.map(|state| (depth, state)));
+            let (lefts, rights) = self.kernel.sizes();
+            self.visited.fit(lefts, rights);
+            let mut learn = || expanded.unknown.iter().for_each(|unknown| self.kernel.learn(*unknown));
+            if self.search.depth_max.is_some_and(|limit| depth >= limit) {
+                learn();
+                cut |= expanded.transitions > 0;
+            } else {
+                let found = self.frontier.found_from(depth);
+                self.coverage.states += self.expander.insert(&mut self.visited, found, learn);
+            }
+            self.measure();
+            if self.kernel.too_many_beliefs() {
+                return Ended::Exhausted;
+            }
+            if let Some(stopped) = watch
+                .progress(&self.coverage)
+                .or_else(|| limit_reached(self.kernel, &self.search, &self.coverage))
+                && self.coverage.frontier > 0
+            {
+                return Ended::Stopped(stopped);
+            }
+        }
+        match (self.panicking, self.search.depth_max) {
+            (Some((_, state)), _) => Ended::Violated(Violating { state, panics: true }),
+            (None, Some(limit)) if cut => Ended::Stopped(Stopped::Depth(limit)),
+            _ => Ended::Exhausted,
+        }
+    }
+
+    fn measure(&mut self) {
+        self.coverage.frontier = self.frontier.waiting();
+        (self.coverage.local_steps, self.coverage.handler_calls) = self.kernel.local_counts();
+        self.coverage.bytes =
+            self.kernel.bytes() + self.visited.bytes() + self.frontier.bytes() + self.expander.bytes();
+    }
+}
+
+/// A reason to stop that needs no clock: code that is impure or not symmetric, or a limit.
+pub(in crate::engine) fn limit_reached(
+    kernel: &Kernel<'_>,
+    search: &Search,
+    coverage: &Coverage,
+) -> Option<Stopped> {
+    if let Some(handler) = kernel.impure() {
+        return Some(Stopped::Impure(handler.to_string()));
+    }
+    if let Some(difference) = kernel.asymmetric() {
+        return Some(Stopped::Asymmetric(difference.to_string()));
+    }
+    let states = search.states_max.filter(|limit| coverage.states >= *limit);
+    let bytes = search.bytes_max.filter(|limit| coverage.bytes >= *limit);
+    states.map(Stopped::States).or(bytes.map(Stopped::Memory))
+}

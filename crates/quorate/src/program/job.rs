@@ -1,0 +1,152 @@
+//! A search that a command line asks for: an instance in its world, an engine, limits; run, it gives an answer.
+
+use std::time::Duration;
+
+use clap::ArgMatches;
+use clap::parser::ValueSource;
+
+use super::Program;
+use super::failure::Failure;
+use super::options::{Given, engines, reductions, stones, world};
+use super::output::json::{self, Story};
+use super::output::progress::{Limits, Progress, heed_interrupts};
+use super::output::{json_line, memory};
+use super::{commands, refusals};
+use crate::engine::{Engine, Search};
+use crate::model::{Model, Snapshot, TraceStep};
+use crate::protocol::{Arguments, Protocol};
+use crate::reduce::Refused;
+use crate::report::Report;
+
+/// A search that a command line asks for, before it is run.
+pub struct Job<'p> {
+    pub(super) protocol: &'p Protocol,
+    pub(super) arguments: Arguments,
+    pub(super) model: Model,
+    engine: Box<dyn Engine>,
+    pub(super) search: Search,
+    /// Reductions that cannot be used.
+    pub(super) refused: Vec<Refused>,
+    limits: Limits,
+    order: String,
+    visited: String,
+}
+
+/// What came of a search.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct Answer {
+    /// The report of the engine.
+    pub report: Report,
+    /// The answer as `check --json` prints it: one JSON object on a line of its own.
+    pub json: String,
+    /// How long it took.
+    pub time: Duration,
+}
+
+impl<'p> Job<'p> {
+    /// What the options of `check PROTOCOL` say; after these steps, if there are any.
+    pub(super) fn new(
+        program: &Program,
+        protocol: &'p Protocol,
+        matches: &ArgMatches,
+        steps: &[TraceStep],
+    ) -> Result<Self, Failure> {
+        let (arguments, model) = instance(protocol, matches)?;
+        let unreached =
+            |error| Failure::Usage(format!("{}: {error}: expected steps that it can take", protocol.name()));
+        let model = if steps.is_empty() {
+            commands::snapshot::start(protocol, model, matches)?
+        } else {
+            model.after(steps).map_err(unreached)?
+        };
+        let engine =
+            engines::chosen(program, &Given { protocol, arguments: &arguments, model: &model, matches })?;
+        let (chosen, refused) = reductions::chosen(&*engine, &model, matches)?;
+        let search = limited_search(matches).reductions(chosen);
+        if let Some(refusal) = engine.refuses(&model, &search) {
+            return Err(Failure::Usage(refusals::of_engine(&*engine, &refusal)));
+        }
+        let limits = Limits { stage_time_max: stones::stage_time(matches), ..limits(&search, matches) };
+        let word = |name: &str| matches.get_one::<String>(name).cloned().unwrap_or_default();
+        let (order, visited) = (word("order"), word("visited"));
+        Ok(Job { protocol, arguments, model, engine, search, refused, limits, order, visited })
+    }
+
+    /// The same search, of which nothing is asked.
+    #[must_use]
+    pub fn without_properties(self) -> Self {
+        Job { model: self.model.without_properties(), ..self }
+    }
+
+    /// Searches.
+    pub fn run(&self) -> Result<Answer, Failure> {
+        heed_interrupts();
+        let mut progress = Progress::new(self.limits);
+        let report = self.engine.search(&self.model, &self.search, &mut progress);
+        let time = progress.elapsed();
+        drop(progress);
+        let json = json_line(&self.answer(&report, time))?;
+        Ok(Answer { report, json, time })
+    }
+
+    fn answer(&self, report: &Report, time: Duration) -> json::Answer {
+        let violation = report.verdict.violation().map(|violation| (&violation.trace, &violation.broken));
+        let (arguments, word) = (&self.arguments, report.verdict.word());
+        let story = Story::new(self.protocol, arguments, &self.model, word, violation, Some(report));
+        let from_step = self.model.start().map(Snapshot::steps);
+        let asked = json::Asked {
+            engine: self.engine.name(),
+            order: self.order.clone(),
+            visited: self.visited.clone(),
+            switched_off: reductions::switched_off(&self.search.reductions, &self.refused, report),
+        };
+        json::Answer::new(story, asked, from_step, report, time)
+    }
+}
+
+/// The instance that a command line names, in its world.
+pub(super) fn instance(protocol: &Protocol, matches: &ArgMatches) -> Result<(Arguments, Model), Failure> {
+    let arguments = arguments(protocol, matches)?;
+    let model = protocol
+        .instance(&arguments)
+        .map_err(|error| Failure::Usage(format!("{}: {error}", protocol.name())))?;
+    let model = world::put(protocol.name(), model, matches)?;
+    Ok((arguments, model))
+}
+
+/// The arguments of the instance: what was given, and the defaults of the rest.
+fn arguments(protocol: &Protocol, matches: &ArgMatches) -> Result<Arguments, Failure> {
+    let is_given = |name: &str| matches.value_source(name) == Some(ValueSource::CommandLine);
+    let given =
+        protocol.parameters().iter().filter(|parameter| is_given(parameter.name)).filter_map(|parameter| {
+            Some((parameter.name, matches.get_one::<String>(parameter.name)?.as_str()))
+        });
+    // A protocol without planted bugs has no such option.
+    let bug = matches.try_get_one::<String>("bug").ok().flatten();
+    protocol.arguments(given, bug.map(String::as_str)).map_err(|error| Failure::Usage(error.to_string()))
+}
+
+/// A search with the limits and on the threads that are given.
+pub(super) fn limited_search(matches: &ArgMatches) -> Search {
+    let number = |name: &str| matches.get_one::<u64>(name).copied();
+    let default = Search::default();
+    Search {
+        threads: number("threads").and_then(|number| usize::try_from(number).ok()).unwrap_or(default.threads),
+        states_max: number("states-max"),
+        depth_max: number("depth-max").and_then(|number| u32::try_from(number).ok()),
+        bytes_max: number("memory-max").or_else(memory::default_limit),
+        ..default
+    }
+}
+
+/// What ends a search, and whether its progress is shown.
+pub(super) fn limits(search: &Search, matches: &ArgMatches) -> Limits {
+    Limits {
+        states_max: search.states_max,
+        time_max: matches.get_one::<Duration>("time-max").copied(),
+        memory_max: search.bytes_max,
+        stage_time_max: None,
+        quiet: matches.get_flag("quiet"),
+    }
+}

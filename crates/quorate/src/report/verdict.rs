@@ -1,0 +1,133 @@
+//! The answer to a check, and why a search ended without one.
+
+use std::fmt;
+
+use crate::replay::Violation;
+
+/// The answer.
+#[derive(Clone, Debug)]
+pub enum Verdict {
+    /// Every reachable state was seen and none violates a property.
+    Holds,
+    /// As far as the search could tell, with the reservation it says.
+    HoldsWithin(
+        /// The reservation.
+        String,
+    ),
+    /// A property is violated; the trace has passed replay.
+    Violated(
+        /// How.
+        Box<Violation>,
+    ),
+    /// The search stopped before it could tell.
+    Unknown(
+        /// Why it stopped.
+        Stopped,
+    ),
+}
+
+impl Verdict {
+    /// The word for it: `holds`, `holds within`, `violated` or `unknown`.
+    pub fn word(&self) -> &'static str {
+        match self {
+            Verdict::Holds => "holds",
+            Verdict::HoldsWithin(_) => "holds within",
+            Verdict::Violated(_) => "violated",
+            Verdict::Unknown(_) => "unknown",
+        }
+    }
+
+    /// The violation, if there is one.
+    pub fn violation(&self) -> Option<&Violation> {
+        match self {
+            Verdict::Violated(violation) => Some(violation),
+            _ => None,
+        }
+    }
+}
+
+/// Why a search stopped early.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Stopped {
+    /// The limit on states.
+    States(
+        /// The limit.
+        u64,
+    ),
+    /// The limit on depth: some states at this depth were not expanded.
+    Depth(
+        /// The limit.
+        u32,
+    ),
+    /// The limit on time, in seconds.
+    Time(
+        /// The limit.
+        u64,
+    ),
+    /// The limit on memory, in bytes.
+    Memory(
+        /// The limit.
+        u64,
+    ),
+    /// The user interrupted it.
+    Interrupted,
+    /// Processes that are said to be interchangeable are not: nothing can be concluded.
+    Asymmetric(
+        /// What tells them apart.
+        String,
+    ),
+    /// The engine is not made for such a system: nothing was searched.
+    Unsuited(
+        /// What it is made for.
+        String,
+    ),
+    /// A handler answered differently when it was asked twice: nothing can be concluded.
+    Impure(
+        /// The handler, and what it answered.
+        String,
+    ),
+    /// What was learned could not be kept, or not be read again.
+    Store(
+        /// What went wrong.
+        String,
+    ),
+    /// Only stages were explored, from stepping stones.
+    Stages {
+        /// How many stages.
+        stages: u32,
+        /// How many stones.
+        stones: u64,
+        /// What ended it; nothing if there were no more stones.
+        last: Option<Box<Stopped>>,
+    },
+}
+
+impl fmt::Display for Stopped {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Stopped::States(limit) => write!(f, "the limit of {limit} states was reached"),
+            Stopped::Depth(limit) => write!(f, "the limit of {limit} steps was reached"),
+            Stopped::Time(seconds) => write!(f, "the limit of {seconds} seconds was reached"),
+            Stopped::Memory(bytes) => write!(f, "the limit of {bytes} bytes of memory was reached"),
+            Stopped::Interrupted => write!(f, "interrupted"),
+            Stopped::Stages { stages, stones, last } => {
+                let plural = |number: u64| if number == 1 { "" } else { "s" };
+                let (s, t) = (plural(u64::from(*stages)), plural(*stones));
+                write!(
+                    f,
+                    "only {stages} stage{s} of a limited size, from {stones} stepping stone{t}, were explored: "
+                )?;
+                match last {
+                    Some(last) => write!(f, "{last}"),
+                    None => write!(f, "there are no more stones"),
+                }
+            }
+            Stopped::Impure(reason)
+            | Stopped::Asymmetric(reason)
+            | Stopped::Unsuited(reason)
+            | Stopped::Store(reason) => {
+                write!(f, "{reason}")
+            }
+        }
+    }
+}

@@ -1,0 +1,10 @@
+//! The library's own tests, through its front door.
+//!
+//! One program for all of them: it is linked once.
+
+mod diagram;
+mod monitors;
+mod nodes;
+mod rename;
+mod symmetry;
+mod verdicts;

@@ -1,0 +1,25 @@
+//! Engines and reductions against the naive checker, on random protocols and on the zoo.
+//!
+//! One program for all of them: it is linked once.
+
+mod agreement;
+mod bounded;
+mod channels;
+mod conjunctions;
+mod corpus;
+mod dir;
+mod local;
+mod mutants;
+mod mutants_worlds;
+mod naive;
+mod nested;
+mod published;
+mod reduction_mutants;
+mod reductions;
+mod saturation;
+mod stones;
+mod symmetry;
+mod theorems;
+mod tiers;
+mod traces;
+mod worlds;
