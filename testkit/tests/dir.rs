@@ -29,7 +29,7 @@ fn zoo(name: &str, given: &[(&str, &str)]) -> Model {
     protocol.instance(&arguments).expect("an instance that makes sense")
 }
 
-/// The counts that ALGORITHMS 4 and DEMETER give.
+/// The counts that DEMETER gives.
 #[test]
 fn the_enumerator_finds_the_known_numbers_of_runs() {
     let one = |servers, numbers| vec![("sequences", "1"), ("servers", servers), ("numbers", numbers)];

@@ -1,6 +1,6 @@
 //! The kernel: global states and steps as integers.
 //!
-//! From: DESIGN 1 and ALGORITHMS 2, one level further. There, a process's steps and the effect of arriving
+//! From: docs/theory/kernel.md 2, one level further. There, a process's steps and the effect of arriving
 //! messages on its configuration are memoized. Here the same is done for *groups* of processes: processes
 //! are the leaves of a binary tree, a state of an inner node is a pair of states of its children, and a
 //! node memoizes its steps and the effect of arriving messages exactly as a process does. A global state

@@ -15,7 +15,7 @@ use crate::report::Stopped;
 
 /// A message with its sender and its receiver, by number.
 pub type MessageId = u32;
-/// A point in the run of a component. LocalPoints with the same number have the same future.
+/// A point in the run of a component. `LocalPoints` with the same number have the same future.
 pub type LocalPointId = u32;
 
 /// A step that a component of one agent can take.

@@ -1,6 +1,6 @@
 //! Interface events of the whole system, and skeletons: sets of them that contain the causes of all they contain.
 //!
-//! From: ALGORITHMS 4 and 6.1. An event is what it is because of its causes: the events of its component that it
+//! From: docs/theory/components.md 1 and 2. An event is what it is because of its causes: the events of its component that it
 //! follows and the messages it receives, each named by the event that sent it. A skeleton is then just a set of events,
 //! and one is a prefix of another if it is a subset.
 //! Invariant: causes have smaller numbers than effects; equal events have one number.

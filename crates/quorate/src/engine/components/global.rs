@@ -1,6 +1,6 @@
 //! The global explorer: composes what the components do into skeletons of the whole system, until there are no more.
 //!
-//! From: DEMETER, sections 3.3 and 3.4, composition by substitution; ALGORITHMS 6.1 and 6.2. A skeleton that is found
+//! From: DEMETER, sections 3.3 and 3.4, composition by substitution; docs/theory/components.md 2 and 5. A skeleton that is found
 //! is cut back, for each component and each prefix of what others see of it, to the largest prefix of the whole in
 //! which the component got no further (gap 2); whatever else the component can do there makes a new skeleton, which is
 //! run to completion in any order, unless a known one begins like it.

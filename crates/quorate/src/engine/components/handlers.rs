@@ -1,7 +1,7 @@
 //! The embedded checker for protocols: it runs handlers, each once for a local state, the messages it consumes and
 //! the choices it makes.
 //!
-//! From: ALGORITHMS 2 and 6. A component is a process, whose points can be told (`single.rs`), or a group of processes,
+//! From: docs/theory/kernel.md 2 and docs/theory/components.md 4. A component is a process, whose points can be told (`single.rs`), or a group of processes,
 //! whose runs are enumerated (`group.rs`).
 //! Differs from the kernel: traces are counted, so a process by itself tells which of several equal messages it may
 //! consume, and in a group each message is told by the step that sent it.

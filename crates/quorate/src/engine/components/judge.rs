@@ -1,6 +1,6 @@
 //! What must hold, looked at skeleton by skeleton, and how many runs the skeletons stand for.
 //!
-//! From: DEMETER, section 6.2, consistent cuts; ALGORITHMS 6.3 and theorem 3. In a prefix of a skeleton each component
+//! From: DEMETER, section 6.2, consistent cuts; docs/theory/components.md 6 and 7. In a prefix of a skeleton each component
 //! may be at any point of its node, whatever the others are at: so a property is asked of every combination of what
 //! it can see of each.
 //! A run is maximal if every component is at a point where nothing can happen with what is on offer, so a skeleton

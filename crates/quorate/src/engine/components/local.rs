@@ -1,15 +1,15 @@
 //! The local explorer: everything that a component can do while others see a certain local skeleton of it.
 //!
-//! From: DEMETER, section 3.2, partial-replay local systems; ALGORITHMS 6.1. A node is a local skeleton; where the
+//! From: DEMETER, section 3.2, partial-replay local systems; docs/theory/components.md 2. A node is a local skeleton; where the
 //! component's run can be there, and what it can do next, depends on the messages on offer, and the answer is
 //! remembered for each set of them. Steps that deviate are all steps that others see, whether they deviate in what they
-//! send or in what was received before (gap 1 of ALGORITHMS 6.1). What is on offer but not received is no part of a
+//! send or in what was received before (docs/theory/components.md 2, first difference). What is on offer but not received is no part of a
 //! skeleton (gap 3).
 //! Differs: a process by itself shows only what it sends. The paper's skeletons have receptions as events; but nobody
 //! sees those, and what was received since the last send can be told when the next is sent. The order of receptions is
 //! then the process's own affair: single-message Paxos (2,3,1) has 312 skeletons for its 167,040 runs. Where there are
 //! several agents it would have to be told which of them knows of which reception, so there receptions are events, and
-//! runs are enumerated (`enumerate.rs`). LocalPoints with the same future are one, with the number of traces that lead there.
+//! runs are enumerated (`enumerate.rs`). `LocalPoints` with the same future are one, with the number of traces that lead there.
 //! Known: where one way of a component can end and another goes on, the first must be noticed by itself, though nobody
 //! sees anything of it. A *pause* is such a way: a node of its own, with one point.
 //! Invariant: the points of a table are all that the traces with its skeleton lead to, if they receive no more than
@@ -646,7 +646,7 @@ fn next_in_causal_order<'l>(
     })
 }
 
-/// A table in the making. LocalPoints are told by their position in it.
+/// A table in the making. `LocalPoints` are told by their position in it.
 struct Found<S> {
     table: Table,
     at: HashMap<usize, usize>,

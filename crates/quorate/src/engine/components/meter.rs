@@ -13,7 +13,7 @@ pub(super) const POINT_BYTES: u64 = 1024;
 /// What the local explorers have done.
 #[derive(Clone, Copy, Default)]
 pub(super) struct Done {
-    /// LocalPoints that were seen.
+    /// `LocalPoints` that were seen.
     pub(super) points: u64,
     /// Steps that were taken from them.
     pub(super) steps: u64,

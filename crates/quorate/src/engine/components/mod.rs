@@ -1,7 +1,7 @@
 //! Dynamic interface reduction: components are explored one by one, and what they do is composed.
 //!
 //! From: Guo et al., Practical Software Model Checking via Dynamic Interface Reduction (DEMETER, SOSP 2011);
-//! ALGORITHMS 6, with the three gaps of the paper closed. `trace.rs` has runs as partial orders, `checker.rs` what a
+//! docs/theory/components.md, with the three gaps of the paper closed. `trace.rs` has runs as partial orders, `checker.rs` what a
 //! model checker must offer to be driven, `handlers.rs` that for protocols, `local.rs` and `global.rs` the explorers,
 //! `nested.rs` systems inside components, `judge.rs` properties and counts, `underway.rs` starts in the middle of a run.
 //! Known: every reachable state, and every way in which a run can end, is that of some combination of points of a cut

@@ -1,6 +1,6 @@
 //! Components that are systems of components: what such a one can do is composed of what its parts do.
 //!
-//! From: DEMETER, section 3, where a component may be any part of a system; ALGORITHMS 6.3: its local explorer may be any
+//! From: DEMETER, section 3, where a component may be any part of a system; docs/theory/components.md 9: its local explorer may be any
 //! that finds all that can be seen of it. Here it is the global explorer, of the parts: what comes from outside is there
 //! from the beginning, as it is for a group, and what is seen outside happens as the local skeleton says. Whether an
 //! event is seen outside, and as what, is told by the event itself with its causes; so holding the parts to a skeleton

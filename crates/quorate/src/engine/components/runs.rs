@@ -2,7 +2,7 @@
 //!
 //! From: Abdulla, Aronis, Jonsson and Sagonas, Optimal Dynamic Partial Order Reduction (POPL 2014), with wakeup trees
 //! and sleep sets; Flanagan and Godefroid, Dynamic Partial-Order Reduction for Model Checking Software (POPL 2005), for
-//! what waits for a lock; ALGORITHMS 4. A run is repeated with one decision changed, until no decision is left.
+//! what waits for a lock; docs/theory/components.md 8. A run is repeated with one decision changed, until no decision is left.
 //! Differs: an agent may have several things to do, of which those that need a message come up only when it is there.
 //! So two relations are asked for: whether the order of two operations matters, which says what sleeps and which runs
 //! are equal, and whether the second might give the agent of the first something else to do, which says where a

@@ -2,10 +2,10 @@
 //! between them. It contains every local step of every run, and needs no search over global states.
 //!
 //! From: Guerraoui and Yabandeh, Model Checking a Networked System Without the Network (NSDI 2011), section 4;
-//! ALGORITHMS 5.1. There a message that was sent once can be received in any local state (level [`Level::Loose`]),
-//! which on a finite system may go on for ever: a counter that counts one message again and again. Where that happens
-//! precision is raised, process by process: a message is not consumed more often than its sender can send it, on all
-//! ways to a local state
+//! docs/theory/closure.md 1. There a message that was sent once can be received in any local state (level
+//! [`Level::Loose`]), which on a finite system may go on for ever: a counter that counts one message again and again.
+//! Where that happens precision is raised, process by process: a message is not consumed more often than its sender can
+//! send it, on all ways to a local state
 //! ([`Level::Least`]) or on the one way that leads there ([`Level::Exact`], where what was consumed is a part of the
 //! node). All three contain every step of every run: how often a message can be sent is taken from the sender's graph
 //! itself, which only grows.

@@ -1,6 +1,6 @@
 //! The local graph of one process: its local states, inboxes and configurations, and its memoized steps.
 //!
-//! From: ALGORITHMS 2. A handler runs once for a local state, the messages it consumes and the choices it makes, and
+//! From: docs/theory/kernel.md 2. A handler runs once for a local state, the messages it consumes and the choices it makes, and
 //! its answer is remembered. What the world does to a process, from the delivery of a message to a crash, is a step of
 //! its configuration like any other.
 //!

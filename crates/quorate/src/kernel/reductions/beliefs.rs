@@ -1,6 +1,6 @@
 //! A process as the composition tree sees it: a graph of states with steps and arrivals.
 //!
-//! A state is a configuration, or, from DEMETER made stateful (ALGORITHMS 6.4), a *belief*: the set of all
+//! A state is a configuration, or, from DEMETER made stateful (docs/theory/beliefs.md 2), a *belief*: the set of all
 //! configurations that the process can be in, given what it has received and sent. Nobody outside sees anything
 //! of a process but its sends, so for a given history of those the processes are independent: the reachable global
 //! states are exactly the members of reachable vectors of beliefs.

@@ -1,6 +1,6 @@
 //! Stubborn sets: of all processes that can step in a state, some that are enough.
 //!
-//! From: ALGORITHMS 3.2, 3.4, 3.5; MP-Basset's refinements (Bokor et al., DSN 2011) come out of the local graphs,
+//! From: docs/theory/stubborn.md; MP-Basset's refinements (Bokor et al., DSN 2011) come out of the local graphs,
 //! since a step names the messages that it consumes and those that it sends. Steps of different processes commute;
 //! one process depends on another only in that it waits for its messages. So a set of processes is enough if nobody
 //! outside can send what would let a member do something new, and if what members do cannot be repeated for ever.

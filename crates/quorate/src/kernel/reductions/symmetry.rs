@@ -1,6 +1,6 @@
 //! Symmetry: of states that differ only in which of several interchangeable processes does what, one is searched.
 //!
-//! From: ALGORITHMS 7. A permutation acts on a vector of states: it moves the states and renames the processes
+//! From: docs/theory/symmetry.md 2. A permutation acts on a vector of states: it moves the states and renames the processes
 //! inside them. The representative of a vector is the least vector that permutations make of it. To find it without
 //! trying them all, the members of a group are sorted by what the whole vector says of them, whatever their names
 //! are; only where that leaves a choice is every one tried.

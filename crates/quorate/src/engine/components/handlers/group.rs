@@ -1,6 +1,6 @@
 //! Groups of processes as machines: each process is an agent.
 //!
-//! From: ALGORITHMS 4. A message inside the group is told by the step that sent it, so the order of two steps of
+//! From: docs/theory/components.md 8. A message inside the group is told by the step that sent it, so the order of two steps of
 //! different processes matters only if one consumes what the other sends. A process has something else to do if a
 //! message comes earlier in which it is interested.
 //! Restriction by: testkit/tests/dir.rs (groupings of random protocols).

@@ -1,6 +1,6 @@
 //! The points of a process that is a component by itself.
 //!
-//! From: ALGORITHMS 6.4. A process keeps no history: ways that lead to the same local state with the same messages to
+//! From: docs/theory/components.md 4. A process keeps no history: ways that lead to the same local state with the same messages to
 //! itself are one point, and are counted.
 //! Invariant: equal points have equal futures.
 

@@ -1,6 +1,6 @@
 //! Conjunctions of local predicates: can more processes than allowed satisfy theirs at once?
 //!
-//! From: Garg and Waldecker, Detection of Weak Unstable Predicates in Distributed Programs (1994); ALGORITHMS 6.3. More
+//! From: Garg and Waldecker, Detection of Weak Unstable Predicates in Distributed Programs (1994); docs/theory/components.md 7. More
 //! than a limit is a disjunction of conjunctions: of some components, each has at least so many members that satisfy
 //! the predicate, and together they are too many. For one conjunction a *cut* says how much the processes of these
 //! components have done; the others go as far as they can.
