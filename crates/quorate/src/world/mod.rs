@@ -7,7 +7,7 @@
 //!
 //! Invariant: `Inbox` is the definition of a channel, for the kernel and for replay; the naive checker of the
 //! tests has its own.
-//! Held by: testkit/tests/worlds.rs, quorate-cli/tests/worlds.rs.
+//! Held by: testkit/tests/worlds.rs, testkit/tests/channels.rs, quorate-cli/tests/worlds.rs.
 
 mod channel;
 mod faults;
@@ -32,7 +32,7 @@ pub enum Delivery {
 }
 
 impl Delivery {
-    /// Is there a step for it?
+    /// Is a delivery a step?
     pub(crate) fn in_steps(self) -> bool {
         self != Delivery::AtOnce
     }

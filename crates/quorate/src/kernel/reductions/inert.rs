@@ -10,7 +10,7 @@ use std::collections::BTreeSet;
 use crate::kernel::process::{AskContext, Live, ProcessGraph};
 
 /// For each local state of a process, the messages that can still make a difference.
-pub(in crate::kernel) fn live(graph: &mut ProcessGraph, ask: &mut AskContext<'_, '_>) -> Live {
+pub(in crate::kernel) fn live(graph: &mut ProcessGraph, ask: &mut AskContext<'_>) -> Live {
     let locals = graph.seen.locals();
     let effective = locals
         .into_iter()
