@@ -122,7 +122,7 @@ fn the_world_is_part_of_the_answer() {
     let json = ran.json();
     assert_contract(&json);
     assert_eq!((&json["channel"], &json["faults"]["loss"]), (&"lossy-fifo".into(), &"explicit".into()));
-    let json = run(&["check", "paxos", "--json", "--model", "m-mp", "--depth-max", "9"]).json();
+    let json = run(&["check", "paxos", "--json", "--delivery", "in-steps", "--depth-max", "9"]).json();
     assert_contract(&json);
     assert_eq!(json["model"], "m-mp");
 }

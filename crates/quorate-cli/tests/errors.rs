@@ -10,10 +10,10 @@ use serde_json::{Value, json};
 #[test]
 fn a_wrong_command_line() {
     let cases: &[(&[&str], &str)] = &[
-        (&[], "no command given: expected check, local, replay, snapshot, list, completions, tables"),
+        (&[], "no command given: expected check, graph, replay, snapshot, list, completions, tables"),
         (
             &["chek"],
-            "unknown command 'chek': expected check, local, replay, snapshot, list, completions, tables; did you mean 'check'?",
+            "unknown command 'chek': expected check, graph, replay, snapshot, list, completions, tables; did you mean 'check'?",
         ),
         (&["--json"], "expected a command first"),
         (&["check"], "no protocol given: expected paxos"),
@@ -48,7 +48,7 @@ fn a_wrong_command_line() {
         (&["check", "paxos", "--reduce", "nosuch"], "--reduce is 'nosuch': expected none, auto"),
         (
             &["check", "paxos", "--engine", "nosuch"],
-            "--engine is 'nosuch': expected explore, local, b-dfs, b-dfs-memo, lmc-gen, lmc-opt",
+            "--engine is 'nosuch': expected explore, local, b-dfs-memo, components, b-dfs, lmc-gen, lmc-opt",
         ),
         (
             &["check", "paxos", "--engine", "b-dfs", "--reduce", "inert,beliefs"],

@@ -7,7 +7,7 @@ use quorate::reduce::Reductions;
 use serde_json::Value;
 
 fn paxos() -> Value {
-    let ran = run(&["local", "paxos", "--json"]);
+    let ran = run(&["graph", "paxos", "--json"]);
     assert_eq!((ran.code, ran.stderr.as_str()), (0, ""));
     ran.json()
 }
@@ -42,7 +42,7 @@ fn the_acceptors_of_paxos_have_one_graph() {
     let steps = acceptor["steps"].as_array().expect("steps");
     let called = |name: &str| steps.iter().filter(|step| step["transition"] == name).count();
     assert_eq!((called("read"), called("write")), (4, 12));
-    let messages = run(&["local", "paxos", "--json", "--process", "acceptor 1"]).json();
+    let messages = run(&["graph", "paxos", "--json", "--process", "acceptor 1"]).json();
     // Two reads and three writes; two replies to those who have not accepted, one to those who have, three accepts.
     assert_eq!(messages["totals"]["messages"], 11);
     assert_eq!(messages["totals"]["local_steps"], 16);
@@ -50,7 +50,7 @@ fn the_acceptors_of_paxos_have_one_graph() {
 
 #[test]
 fn text_shows_states_and_steps() {
-    let all = run(&["local", "paxos"]).stdout;
+    let all = run(&["graph", "paxos"]).stdout;
     for shown in [
         "\nacceptor 0-2: 7 local states, 16 local steps\n",
         "\nproposer 0: 3 local states, ",
@@ -64,9 +64,9 @@ fn text_shows_states_and_steps() {
     ] {
         assert!(all.contains(shown), "expected {shown:?} in {all}");
     }
-    let one = run(&["local", "paxos", "--process", "acceptor 2"]).stdout;
+    let one = run(&["graph", "paxos", "--process", "acceptor 2"]).stdout;
     assert!(one.contains("\nacceptor 2: 7 local states") && !one.contains("\nproposer"), "{one}");
-    let role = run(&["local", "paxos", "--process", "proposer"]).stdout;
+    let role = run(&["graph", "paxos", "--process", "proposer"]).stdout;
     assert!(role.contains("\nproposer 1: ") && !role.contains("\nacceptor"), "{role}");
 }
 
@@ -75,7 +75,7 @@ fn a_picture_has_a_node_for_each_state_and_an_arrow_for_each_step() {
     let json = paxos();
     let graphs = json["graphs"].as_array().expect("graphs");
     let sum = |what: &str| graphs.iter().map(|graph| length(&graph[what])).sum::<usize>();
-    let drawn = run(&["local", "paxos", "--dot"]);
+    let drawn = run(&["graph", "paxos", "--dot"]);
     assert_eq!((drawn.code, drawn.stderr.as_str()), (0, ""));
     let dot = drawn.stdout;
     assert!(dot.starts_with("digraph \"paxos\" {\n") && dot.ends_with("\n}\n"), "{dot}");
@@ -91,7 +91,7 @@ fn a_picture_has_a_node_for_each_state_and_an_arrow_for_each_step() {
     assert_eq!((nodes, arrows), (sum("states"), sum("steps")));
 
     let file = scratch("paxos.dot");
-    let beside = run(&["local", "paxos", "--dot", file.to_str().expect("text")]);
+    let beside = run(&["graph", "paxos", "--dot", file.to_str().expect("text")]);
     assert!(beside.stdout.contains("acceptor 0-2: "), "{}", beside.stdout);
     assert_eq!(std::fs::read_to_string(&file).expect("a picture"), dot);
     std::fs::remove_file(file).expect("the file was there");
@@ -117,12 +117,12 @@ fn reductions_leave_out_no_local_step() {
 
 #[test]
 fn a_violation_does_not_end_the_search_and_a_limit_is_told() {
-    let broken = run(&["local", "paxos", "--bug", "always-accept", "--json"]);
+    let broken = run(&["graph", "paxos", "--bug", "always-accept", "--json"]);
     assert_eq!((broken.code, &broken.json()["complete"]), (0, &true.into()));
-    let cut = run(&["local", "paxos", "--states-max", "2"]);
+    let cut = run(&["graph", "paxos", "--states-max", "2"]);
     assert_eq!(cut.code, 2);
     assert!(cut.stdout.starts_with("not complete: the limit of 2 states was reached\n"), "{}", cut.stdout);
-    let cut = run(&["local", "paxos", "--states-max", "2", "--json"]).json();
+    let cut = run(&["graph", "paxos", "--states-max", "2", "--json"]).json();
     assert_eq!(
         (&cut["complete"], &cut["reason"]),
         (&false.into(), &"the limit of 2 states was reached".into())
@@ -131,7 +131,7 @@ fn a_violation_does_not_end_the_search_and_a_limit_is_told() {
 
 #[test]
 fn a_crash_in_the_middle_of_sending_is_a_step_of_its_own() {
-    let crashing = run(&["local", "paxos", "--process", "proposer 0", "--partial-sends"]).stdout;
+    let crashing = run(&["graph", "paxos", "--process", "proposer 0", "--partial-sends"]).stdout;
     assert!(crashing.contains("--propose, crash()--> s1 / Read { ballot: 1 } to acceptor 0\n"), "{crashing}");
     assert!(crashing.contains("--propose()--> s1 / Read { ballot: 1 } to acceptor 0-2\n"), "{crashing}");
     assert!(
@@ -142,14 +142,14 @@ fn a_crash_in_the_middle_of_sending_is_a_step_of_its_own() {
 
 #[test]
 fn what_cannot_be_shown_is_an_error() {
-    run(&["local", "paxos", "--process", "nobody"]).assert_error(
+    run(&["graph", "paxos", "--process", "nobody"]).assert_error(
         64,
         "unknown process 'nobody': expected proposer 0, proposer 1, acceptor 0, acceptor 1, acceptor 2, learner",
     );
-    run(&["local"]).assert_error(64, "no protocol given: expected paxos");
-    run(&["local", "paxos", "--json", "--dot"]).assert_error(64, "expected --dot FILE");
-    run(&["local", "paxos", "--dot", "no-such-folder/paxos.dot"]).assert_error(73, "no-such-folder");
-    let help = run(&["local", "paxos", "--help"]).stdout;
+    run(&["graph"]).assert_error(64, "no protocol given: expected paxos");
+    run(&["graph", "paxos", "--json", "--dot"]).assert_error(64, "expected --dot FILE");
+    run(&["graph", "paxos", "--dot", "no-such-folder/paxos.dot"]).assert_error(73, "no-such-folder");
+    let help = run(&["graph", "paxos", "--help"]).stdout;
     for shown in
         ["Examples:\n  quorate graph paxos\n", "--acceptors <NUMBER>", "--crash-prone", "--dot [<FILE>]"]
     {
@@ -159,7 +159,7 @@ fn what_cannot_be_shown_is_an_error() {
 
 #[test]
 fn the_closure_has_every_step_and_some_that_never_happen() {
-    let closure = run(&["local", "paxos", "--closure", "--json"]).json();
+    let closure = run(&["graph", "paxos", "--closure", "--json"]).json();
     let seen = paxos();
     assert_eq!((&closure["complete"], &seen["complete"]), (&true.into(), &true.into()));
     let states = |graphs: &Value| graphs["totals"]["local_states"].as_u64().expect("a number");

@@ -26,8 +26,19 @@ fn counts(stdout: &[u8], code: Option<i32>) -> Counts {
 }
 
 fn with_store<'w>(search: &[&'w str], store: &'w Path) -> Vec<&'w str> {
-    [search, &["--engine", "dir", "--json", "--quiet", "--store", store.to_str().expect("text"), "--resume"]]
-        .concat()
+    [
+        search,
+        &[
+            "--engine",
+            "components",
+            "--json",
+            "--quiet",
+            "--store",
+            store.to_str().expect("text"),
+            "--resume",
+        ],
+    ]
+    .concat()
 }
 
 /// Runs a search that keeps what it learns to the end.
@@ -118,20 +129,23 @@ fn a_violation_is_found_again() {
 fn stores_that_do_not_fit_are_refused() {
     let store = scratch("fits.redb");
     let path = store.to_str().expect("text");
-    let check = ["check", "accumulator", "--engine", "dir", "--store", path];
+    let check = ["check", "accumulator", "--engine", "components", "--store", path];
     assert_eq!(run(&check).code, 0);
     let refused = |arguments: &[&str], expected: &str| run(arguments).assert_error(USAGE, expected);
     refused(&check, "the file exists: expected --resume");
     refused(&[&check[..], &["--resume", "--servers", "3"]].concat(), "it is of another search");
-    refused(&["check", "accumulator", "--engine", "dir", "--resume"], "expected --store FILE");
-    refused(&["check", "accumulator", "--store", path], "--store goes with --engine components only");
+    refused(&["check", "accumulator", "--engine", "components", "--resume"], "expected --store FILE");
+    refused(
+        &["check", "accumulator", "--store", path],
+        "--store does not go with --engine explore: expected --engine components",
+    );
     assert_eq!(run(&[&check[..], &["--resume"]].concat()).code, 0, "nothing was lost by that");
     std::fs::write(&store, "this is no store").expect("a file");
     refused(&[&check[..], &["--resume"]].concat(), "it is no store of a search");
     assert_eq!(std::fs::read_to_string(&store).expect("a file"), "this is no store");
     std::fs::remove_file(&store).expect("the store is there");
     refused(
-        &["check", "accumulator", "--engine", "dir", "--store", "no/such/folder/x.redb"],
+        &["check", "accumulator", "--engine", "components", "--store", "no/such/folder/x.redb"],
         "No such file or directory",
     );
 }

@@ -74,8 +74,7 @@ fn every_channel_and_model_is_known() {
 
 #[test]
 fn people_read_the_world_and_how_often_faults_fired() {
-    let page =
-        check(&PAXOS, "--channel fifo --crash-prone acceptor=1 --lose 1 --count-system-states").stdout;
+    let page = check(&PAXOS, "--channel fifo --crash-prone acceptor=1 --lose 1 --count-system-states").stdout;
     let world = "\nworld: --channel fifo --crash explicit --crash-prone acceptor=1 --lose 1\n";
     assert!(page.contains(world), "{page}");
     let row = |name: &str| page.lines().find(|line| line.trim_start().starts_with(name)).expect(name);
@@ -115,10 +114,7 @@ fn what_is_not_covered_is_said() {
         page.contains("not covered: 'everybody decides' looks at the end of runs, and a crash"),
         "{page}"
     );
-    assert!(
-        page.contains("not covered: 'everybody decides' looks at the end of runs: use --lose"),
-        "{page}"
-    );
+    assert!(page.contains("not covered: 'everybody decides' looks at the end of runs: use --lose"), "{page}");
 }
 
 #[test]
@@ -137,7 +133,7 @@ fn what_makes_no_sense_is_refused() {
     let cases = [
         ("--channel hose", "--channel is 'hose': expected bag, set, fifo"),
         ("--channel blocking:0", "--channel is 'blocking:0': expected bag"),
-        ("--model p", "--model is 'p': expected m, mp, m-mp"),
+        ("--delivery p", "--delivery is 'p': expected at-once, in-steps, in-steps-all"),
         ("--crash maybe", "--crash is 'maybe': expected implicit, explicit"),
         ("--crash-prone acceptor", "--crash-prone is 'acceptor': expected ROLE=N, such as acceptor=1"),
         ("--crash-prone acceptor=many", "--crash-prone is 'acceptor=many': expected ROLE=N"),
@@ -163,7 +159,10 @@ fn what_makes_no_sense_is_refused() {
         ),
         ("--lose 256", "--lose is '256': expected a number from 0 to 255"),
         ("--duplicate -1", "--duplicate is '-1': expected a number from 0 to 255"),
-        ("--channel fifo --delivery in-steps-all", "the models mp and m-mp have bags or sets, not fifo: use --delivery at-once"),
+        (
+            "--channel fifo --delivery in-steps-all",
+            "messages in fifo channels are not delivered in steps of their own: expected bags or sets",
+        ),
         ("--channel lossy-fifo --lose 1", "no budget of losses: leave out --lose"),
         ("--channel set --duplicate 1", "messages in set channels cannot be doubled: use bag"),
         (

@@ -97,12 +97,16 @@ pub(super) fn table() -> Table {
                         (
                             None,
                             Some((468_444, 2_488_162, "2 m")),
-                            both!("paxos --leaders interchangeable --property chosen-is-accepted --delivery in-steps-all"),
+                            both!(
+                                "paxos --leaders interchangeable --property chosen-is-accepted --delivery in-steps-all"
+                            ),
                         ),
                         (
                             Some((476_575, 2_435_659, "31 s")),
                             Some((49_290, 256_761, "8 s")),
-                            both!("paxos --leaders interchangeable --property chosen-is-accepted --delivery at-once"),
+                            both!(
+                                "paxos --leaders interchangeable --property chosen-is-accepted --delivery at-once"
+                            ),
                         ),
                     ],
                 ),
@@ -121,7 +125,9 @@ pub(super) fn table() -> Table {
                         (
                             None,
                             Some((894_166, 4_840_435, "6 m")),
-                            both!("paxos --leaders interchangeable --bug always-accept --delivery in-steps-all"),
+                            both!(
+                                "paxos --leaders interchangeable --bug always-accept --delivery in-steps-all"
+                            ),
                         ),
                         (
                             Some((1_026_203, 5_598_379, "1 m")),

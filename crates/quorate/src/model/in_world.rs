@@ -3,23 +3,15 @@
 use super::Model;
 use crate::base::ProcessId;
 use crate::property::When;
-use crate::world::{BUDGET_MAX, Crashes, FaultLimits, World, WorldError};
+use crate::world::{BUDGET_MAX, Crashes, FaultLimits, MustCrashInSteps, World, WorldError};
 
 impl World {
-    /// Does not covering crashes as steps miss what a crash can do? Says why, and what to do instead.
-    pub fn why_crashes_must_be_steps(&self, model: &Model) -> Option<String> {
+    /// Why crashes must be steps in this world: where they are not, a model is not checked for what a crash can do.
+    pub fn why_crashes_must_be_steps(&self, model: &Model) -> Option<MustCrashInSteps> {
         if self.channel.shows_missing_messages() {
-            return Some(format!(
-                "with {} channels a message that a crashed process did not send can be told from one that was \
-                 not received: use --crash explicit --partial-sends",
-                self.channel
-            ));
+            return Some(MustCrashInSteps::ShowsMissing(self.channel));
         }
-        at_end(model).map(|property| {
-            format!(
-                "'{property}' looks at the end of runs, and a crash can bring it about: crashes must be steps"
-            )
-        })
+        at_end(model).map(|property| MustCrashInSteps::AtEnd { property: property.to_string() })
     }
 
     /// What may happen to each process of a model; an error if this world makes no sense for it.
@@ -30,11 +22,8 @@ impl World {
             for (role, count) in prone {
                 let members = role_members(model, role)?;
                 if *count > members.len() {
-                    return Err(WorldError(format!(
-                        "{count} crash-prone processes of role '{role}', which has {}: expected 0 to {}",
-                        members.len(),
-                        members.len()
-                    )));
+                    let (role, count, members) = (role.clone(), *count, members.len());
+                    return Err(WorldError::TooManyCrashProne { role, count, members });
                 }
                 members[..*count].iter().for_each(|process| fault_limits[process.index()].crashes = true);
             }
@@ -48,33 +37,24 @@ impl World {
     }
 
     fn validate(&self, model: &Model) -> Result<(), WorldError> {
-        let refuse = |reason: String| Err(WorldError(reason));
         let budgets = self.restarts.iter().map(|(_, times)| *times).chain([self.losses, self.duplications]);
         if let Some(budget) = budgets.max().filter(|budget| *budget > BUDGET_MAX) {
-            return refuse(format!("a budget of {budget} faults: expected at most {BUDGET_MAX}"));
+            return Err(WorldError::Budget { budget, most: BUDGET_MAX });
         }
         let channel = self.channel;
         if self.delivery.in_steps() && !channel.can_deliver_in_steps() {
-            return refuse(format!(
-                "delivery in steps of its own goes with bags or sets, not with {channel}: deliver at once, which is equivalent"
-            ));
+            return Err(WorldError::DeliveryInSteps(channel));
         }
         if self.losses > 0 && !channel.can_lose_in_steps() {
-            return refuse(format!(
-                "messages in {channel} channels have no budget of losses: leave it out"
-            ));
+            return Err(WorldError::Losses(channel));
         }
         if self.duplications > 0 && !channel.can_double() {
-            return refuse(format!(
-                "messages in {channel} channels cannot be doubled: use bag, fifo, mailbox or duplicating channels"
-            ));
+            return Err(WorldError::Duplications(channel));
         }
         if channel.may_skip()
             && let Some(property) = at_end(model)
         {
-            return refuse(format!(
-                "'{property}' looks at the end of runs, where skipping what is lost is not enough: use a budget of losses"
-            ));
+            return Err(WorldError::SkippingAtEnd { property: property.to_string() });
         }
         Ok(())
     }
@@ -89,8 +69,8 @@ pub(crate) fn at_end(model: &Model) -> Option<&str> {
 fn role_members<'m>(model: &'m Model, role: &str) -> Result<&'m [ProcessId], WorldError> {
     let members = model.roles().of(role);
     if members.is_empty() {
-        let known: Vec<&str> = model.roles().names().collect();
-        return Err(WorldError(format!("no role is called '{role}': expected {}", known.join(", "))));
+        let known = model.roles().names().map(str::to_string).collect();
+        return Err(WorldError::UnknownRole { role: role.to_string(), known });
     }
     Ok(members)
 }

@@ -10,12 +10,14 @@
 //! Held by: testkit/tests/worlds.rs, testkit/tests/channels.rs, quorate-cli/tests/worlds.rs.
 
 mod channel;
+mod error;
 mod faults;
 mod inbox;
 
 use std::fmt;
 
 pub use channel::Channel;
+pub use error::{MustCrashInSteps, WorldError};
 pub use faults::{BUDGET_MAX, CrashSends, Crashes, FaultLimits, FaultsSoFar, StepKind};
 pub(crate) use inbox::{Inbox, InboxItem};
 
@@ -81,15 +83,3 @@ impl World {
         wanted.into_iter().filter(|(_, wanted)| *wanted).map(|(kind, _)| kind).collect()
     }
 }
-
-/// Why a world makes no sense for a model.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub struct WorldError(pub(crate) String);
-
-impl fmt::Display for WorldError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.0.fmt(f)
-    }
-}
-
-impl std::error::Error for WorldError {}

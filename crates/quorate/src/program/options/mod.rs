@@ -79,9 +79,9 @@ pub(crate) fn one_protocol(
         };
         let reserved = ["color", "help", "version"].contains(&arg.get_id().as_str());
         if reserved || command.get_arguments().any(taken) {
+            let arg = command.get_arguments().find(|other| taken(other)).map_or(arg.get_id(), Arg::get_id);
             return Err(Failure::Usage(format!(
-                "protocol '{name}' declares '--{}', which is taken: expected another name",
-                arg.get_id()
+                "protocol '{name}' declares '--{arg}', which is taken: expected another name"
             )));
         }
         command = command.arg(arg);
@@ -238,7 +238,7 @@ mod tests {
 
     #[test]
     fn a_parameter_cannot_take_the_name_of_an_option() {
-        for name in ["threads", "color", "help", "bug", "channel", "crash", "losses"] {
+        for name in ["threads", "color", "help", "bug", "channel", "crash", "lose", "losses"] {
             let protocol = Protocol::new("one", "nothing", |_| System::<u8>::new())
                 .choice(name, ["a"], "clashes")
                 .bug("broken", "all of it");

@@ -16,7 +16,9 @@ use crate::model::Model;
 use crate::program::failure::Failure;
 use crate::property::When;
 use crate::report::Report;
-use crate::world::{BUDGET_MAX, Channel, CrashSends, Crashes, Delivery, StepKind, World};
+use crate::world::{
+    BUDGET_MAX, Channel, CrashSends, Crashes, Delivery, MustCrashInSteps, StepKind, World, WorldError,
+};
 
 /// The options of `check` that make a world.
 pub(crate) fn options() -> Vec<Arg> {
@@ -114,9 +116,12 @@ pub(crate) fn put(protocol: &str, model: Model, matches: &ArgMatches) -> Result<
     if asked.is_some_and(|word| word == "implicit")
         && let Some(reason) = world.why_crashes_must_be_steps(&model)
     {
-        return Err(Failure::Usage(format!("--crash implicit does not cover crashes: {reason}")));
+        return Err(Failure::Usage(format!(
+            "--crash implicit does not cover crashes: {}",
+            crash_in_steps(&reason)
+        )));
     }
-    model.in_world(world).map_err(|error| Failure::Usage(format!("{protocol}: {error}")))
+    model.in_world(world).map_err(|error| Failure::Usage(format!("{protocol}: {}", with_option(&error))))
 }
 
 fn from_options(model: &Model, matches: &ArgMatches) -> Result<World, Failure> {
@@ -219,12 +224,30 @@ pub(crate) enum Treatment {
     NotCovered,
 }
 
+/// Why crashes must be steps, and the options that make them so.
+fn crash_in_steps(reason: &MustCrashInSteps) -> String {
+    match reason {
+        MustCrashInSteps::ShowsMissing(_) => format!("{reason}: use --crash explicit --partial-sends"),
+        _ => format!("{reason}: use --crash explicit"),
+    }
+}
+
+/// What is wrong with a world, and the option that would help.
+pub(crate) fn with_option(error: &WorldError) -> String {
+    match error {
+        WorldError::DeliveryInSteps(_) => format!("{error}: use --delivery at-once"),
+        WorldError::Losses(_) => format!("{error}: leave out --lose"),
+        WorldError::SkippingAtEnd { .. } => format!("{error}: use --lose"),
+        other => other.to_string(),
+    }
+}
+
 /// How crashes are covered, and why not.
 fn crashes(model: &Model) -> (Treatment, String) {
     match (&model.world().crashes, model.world().why_crashes_must_be_steps(model)) {
         (Crashes::Explicit { .. }, _) => (Treatment::Explicit, String::new()),
         (Crashes::Implicit, None) => (Treatment::Implicit, "a crashed process is a slow one".to_string()),
-        (Crashes::Implicit, Some(reason)) => (Treatment::NotCovered, reason),
+        (Crashes::Implicit, Some(reason)) => (Treatment::NotCovered, crash_in_steps(&reason)),
     }
 }
 
