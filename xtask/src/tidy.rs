@@ -49,6 +49,7 @@ const RULES: &[fn(&File<'_>) -> Vec<String>] = &[
     references::references,
     options::options,
     test_files::test_files,
+    chain::shown_in_architecture,
 ];
 
 /// Checks every file of the repository.

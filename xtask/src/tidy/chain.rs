@@ -6,6 +6,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use super::File;
 use super::paths::{Library, Module};
 
 /// Where the library is.
@@ -33,6 +34,15 @@ const CYCLIC: &[&str] = &[
     "kernel::closure",
     "kernel::process",
 ];
+
+/// The page that explains the library shows the chain as it is.
+pub(super) fn shown_in_architecture(file: &File<'_>) -> Vec<String> {
+    let chain = CHAIN.join(" → ");
+    if file.path == "ARCHITECTURE.md" && !file.text.lines().any(|line| line.trim() == chain) {
+        return vec![format!(": expected the line {chain}")];
+    }
+    Vec::new()
+}
 
 /// What the chain and the folders look like, and what is wrong with them.
 pub(super) struct Graph {
@@ -241,6 +251,13 @@ mod tests {
         }
         let found = graph(&[("attic.rs", "")]).0;
         assert!(found.len() == 1 && found[0].contains("no place in the chain"), "{found:?}");
+    }
+
+    #[test]
+    fn another_chain_on_the_page_is_told() {
+        let faults = |text: &str| shown_in_architecture(&File { path: "ARCHITECTURE.md", text }).len();
+        assert_eq!(faults(&format!("One line:\n\n    {}\n", CHAIN.join(" → "))), 0);
+        assert_eq!(faults("One line:\n\n    base → kernel\n"), 1);
     }
 
     #[test]
