@@ -2,6 +2,7 @@
 //! shortcut alone. Without shortcuts it agrees with the naive checker wherever it comes to an end.
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 use quorate::engine::{CombineBy, Engine, Explore, Search};
 use quorate::model::Model;
@@ -11,7 +12,8 @@ use quorate::replay::Replay;
 use quorate::report::{Coverage, Stopped, Watch};
 use quorate::world::StepKind;
 use quorate::{ProcessId, Role, RoleName, System, Transitions, Verdict, observe};
-use quorate_papers::lmc::{Found, Options, Shortcut, check};
+use quorate_papers::PlainDepth;
+use quorate_papers::lmc::{Found, Lmc, Options, Shortcut, check};
 use quorate_testkit::corpus::for_each_seed;
 use quorate_testkit::naive::{NO_PANIC, search};
 use quorate_testkit::random::RandomProtocol;
@@ -308,4 +310,34 @@ fn random_protocols() {
         violated >= PUBLISHED.least(300) && holds >= PUBLISHED.least(900),
         "only {violated} violated and {holds} hold"
     );
+}
+
+/// Ticks, if a guard lets it that says something else each time.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+struct Moody(u8);
+
+impl Role for Moody {
+    type Message = u8;
+    fn transitions(&self, t: &mut Transitions<Self>) {
+        static CALLS: AtomicUsize = AtomicUsize::new(0);
+        let odd = || CALLS.fetch_add(1, Ordering::Relaxed) % 2 == 1;
+        t.internal("tick").when(move |moody| moody.0 < 3 && odd()).run(|moody, _| moody.0 += 1);
+    }
+}
+
+#[test]
+fn an_impure_guard_is_named() {
+    let engines: [&dyn Engine; 3] = [&PlainDepth, &Lmc::GENERAL, &Lmc::OPTIMISED];
+    for engine in engines {
+        let system = System::new().role(RoleName::new("moody"), 2, |_| Moody(0)).invariant(
+            "true",
+            observe(|moody: &Moody| moody.0),
+            |_| true,
+        );
+        let report = engine.run(&system.build().unwrap(), &Search::default().depth_max(20), &mut ());
+        let Verdict::Unknown(Stopped::Impure(what)) = &report.verdict else {
+            panic!("{}: {}", engine.name(), report.verdict.word())
+        };
+        assert!(what.contains("guard of 'tick' of moody"), "{what}");
+    }
 }

@@ -5,6 +5,7 @@
 mod diagram;
 mod monitors;
 mod nodes;
+mod purity;
 mod rename;
 mod symmetry;
 mod verdicts;

@@ -10,7 +10,7 @@
 //! node). All three contain every step of every run: how often a message can be sent is taken from the sender's graph
 //! itself, which only grows.
 //! Differs: no state is discarded and nothing that was consumed is forgotten; the shortcuts of the paper that lose
-//! violations are in `engine/published.rs`.
+//! violations are in `quorate-papers/src/engines/lmc.rs`.
 //! Invariant: when [`Closure::complete`], each local step of each run is an edge.
 //! Held by: testkit/tests/local.rs.
 
