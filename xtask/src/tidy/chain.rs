@@ -31,8 +31,6 @@ const CYCLIC: &[&str] = &[
     "engine::components::judge",
     "engine::components::local",
     "kernel",
-    "kernel::closure",
-    "kernel::process",
 ];
 
 /// The page that explains the library shows the chain as it is.

@@ -3,17 +3,27 @@
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use quorate::engine::Engine;
+use quorate::engine::{BoundedDepth, Explore, Local};
 use quorate::report::Stopped;
 use quorate::{
-    Received, Report, Role, RoleName, System, Transitions, Verdict, World, check, majority_of, observe,
+    Check, Received, Report, Role, RoleName, System, Transitions, Verdict, World, check, majority_of, observe,
 };
+use quorate_papers::PlainDepth;
+use quorate_papers::lmc::Lmc;
 
 const CLOCKS: RoleName = RoleName::new("clock");
 
+/// With an engine.
+type With = fn(Check) -> Check;
+
 /// Those that ask through one door.
-const ENGINES: [Engine; 5] =
-    [Engine::Explore, Engine::Local, Engine::BoundedDepth, Engine::PlainDepth, Engine::LmcOptimised];
+const ENGINES: [With; 5] = [
+    |check| check.engine(Explore::default()),
+    |check| check.engine(Local::default()),
+    |check| check.engine(BoundedDepth::default()),
+    |check| check.engine(PlainDepth),
+    |check| check.engine(Lmc::OPTIMISED),
+];
 
 /// Says something else each time.
 fn odd(calls: &AtomicUsize) -> bool {
@@ -41,13 +51,13 @@ impl Role for Guarded {
 
 #[test]
 fn an_impure_guard_is_named() {
-    for engine in ENGINES {
+    for with_engine in ENGINES {
         let system = System::new().role(CLOCKS, 2, |_| Guarded(0)).invariant(
             "true",
             observe(|clock: &Guarded| clock.0),
             |_| true,
         );
-        let report = check(system).engine(engine).depth_max(20).run().unwrap();
+        let report = with_engine(check(system)).depth_max(20).run().unwrap();
         let what = impure(&report);
         assert!(what.contains("guard of 'tick' of clock"), "{what}");
     }
@@ -81,11 +91,11 @@ impl Role for Selective {
 
 #[test]
 fn an_impure_selection_is_named() {
-    for (engine, quorum) in ENGINES.into_iter().flat_map(|engine| [(engine, false), (engine, true)]) {
+    for (with_engine, quorum) in ENGINES.into_iter().flat_map(|with| [(with, false), (with, true)]) {
         let system = System::new()
             .role(CLOCKS, 3, move |_| Selective { sent: false, received: false, quorum })
             .invariant("true", observe(|one: &Selective| one.received), |_| true);
-        let report = check(system).engine(engine).depth_max(20).run().unwrap();
+        let report = with_engine(check(system)).depth_max(20).run().unwrap();
         let what = impure(&report);
         assert!(what.contains("selection of 'hear' of clock"), "{what}");
     }
@@ -117,8 +127,8 @@ fn an_impure_restart_is_named() {
             move |clocks| clocks[0] < most,
         )
     };
-    for (engine, most) in [(Engine::Explore, 4), (Engine::Explore, 100), (Engine::Local, 100)] {
-        let report = check(system(most)).engine(engine).world(restarting()).run().unwrap();
+    for (with_engine, most) in [(ENGINES[0], 4), (ENGINES[0], 100), (ENGINES[1], 100)] {
+        let report = with_engine(check(system(most))).world(restarting()).run().unwrap();
         let what = impure(&report);
         assert!(what.contains("restarted state of clock"), "{what}");
     }
