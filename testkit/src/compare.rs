@@ -40,7 +40,7 @@ pub fn differences(
         Verdict::Violated(violation) => violation_differs(model, found, engine.order, violation, differs),
         Verdict::Holds if !by_fingerprint => counts_differ(model, found, engine.order, report, differs),
         Verdict::HoldsWithin(_) if by_fingerprint => {
-            counts_differ(model, found, engine.order, report, differs)
+            counts_differ(model, found, engine.order, report, differs);
         }
         other => differences.push(format!("the verdict is {other:?}")),
     }

@@ -15,8 +15,8 @@ use quorate_testkit::naive::{Findings, search};
 use quorate_testkit::random::RandomProtocol;
 use quorate_testkit::tier::{CONJUNCTIONS, CONJUNCTIONS_IN_ORDER, Family, are_seeds_named};
 
-/// Components with more places are too large.
-const PLACES_MAX: u64 = 1_000;
+/// Components with more points are too large.
+const POINTS_MAX: u64 = 1_000;
 /// How many predicates are tried with each protocol; groups, which take their time, with the first of them only.
 const VARIANTS: u64 = 4;
 
@@ -77,7 +77,7 @@ fn compare(seed: u64, channel: Channel, mutant: Option<Mutant>) -> Option<Compar
         for (at, components) in partitions.take(if variant == 0 && mutant.is_none() { 4 } else { 1 }) {
             let engine = Components::default().partition(components.clone());
             let tuning = Tuning { mutant, ..Tuning::default() };
-            let search = Search::default().states_max(PLACES_MAX).tuning(tuning);
+            let search = Search::default().states_max(POINTS_MAX).tuning(tuning);
             let report = engine.run(&model, &search, &mut ());
             let is_grouped = usize::from(at > 0);
             match &report.verdict {

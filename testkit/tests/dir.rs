@@ -19,8 +19,8 @@ use quorate_testkit::tier::{COMPONENTS, COMPONENTS_IN_ORDER, Family, SYSTEMS_AS_
 
 /// Protocols with more are skipped.
 const RUN_STATES_MAX: usize = 5_000;
-/// Components with more places are too large.
-const PLACES_MAX: u64 = 2_000;
+/// Components with more points are too large.
+const POINTS_MAX: u64 = 2_000;
 
 fn zoo(name: &str, given: &[(&str, &str)]) -> Model {
     let protocols = quorate_zoo::protocols();
@@ -29,7 +29,7 @@ fn zoo(name: &str, given: &[(&str, &str)]) -> Model {
     protocol.instance(&arguments).expect("an instance that makes sense")
 }
 
-/// The counts that ALGORITHMS 4 and DEMETER give.
+/// The counts that DEMETER gives.
 #[test]
 fn the_enumerator_finds_the_known_numbers_of_runs() {
     let one = |servers, numbers| vec![("sequences", "1"), ("servers", servers), ("numbers", numbers)];
@@ -145,7 +145,7 @@ fn compare(seed: u64, channel: Channel) -> Option<Compared> {
         let count = if seed.is_multiple_of(2) { usize::MAX } else { 4 };
         for components in partitions(&model).into_iter().take(count) {
             let engine = Components::default().partition(components.clone());
-            let search = Search::default().states_max(PLACES_MAX);
+            let search = Search::default().states_max(POINTS_MAX);
             let report = engine.run(&model, &search.clone().threads(3), &mut ());
             let alone = engine.run(&model, &search.threads(1), &mut ());
             if figures(&alone) != figures(&report) {
@@ -220,14 +220,14 @@ fn mutants_are_noticed() {
         let tuning = Tuning { mutant: Some(mutant), ..Tuning::default() };
         let differs = |seed: &u64| {
             let model = RandomProtocol::new(*seed).without_properties().model();
-            // Only in a group there is more than one to come late, and only a system is held to something.
+            // Only in a group there is more than one to come late, and only a system inside a component is restricted.
             let components = match mutant {
                 Mutant::NoRaces => Some(partitions(&model).remove(1)),
                 Mutant::NoHeldRests => partitions(&model).pop(),
                 _ => None,
             };
             let engine = components.into_iter().fold(Components::default(), Components::partition);
-            let search = Search::default().states_max(PLACES_MAX).tuning(tuning);
+            let search = Search::default().states_max(POINTS_MAX).tuning(tuning);
             let runs = maximal_runs::count(&model, 1_000);
             let report = |runs| (runs, engine.run(&model, &search, &mut ()).components());
             matches!(runs, Runs::Count(runs) if !RandomProtocol::new(*seed).cyclic()
@@ -256,7 +256,7 @@ fn a_system_is_seen_as_its_group_is() {
         let seen = [groups, systems].map(|parts| {
             let partition = Partition::parts(&model, &parts).expect("all are there");
             let engine = Components::default().partition(partition);
-            let report = engine.run(&model, &Search::default().states_max(PLACES_MAX / 4), &mut ());
+            let report = engine.run(&model, &Search::default().states_max(POINTS_MAX / 4), &mut ());
             let interfaces = report.components().filter(|_| report.verdict.word() == "holds");
             interfaces.map(|seen| (seen.global_skeletons, seen.global_traces, seen.local_traces))
         });
@@ -312,10 +312,10 @@ impl Role for Moody {
 fn handlers_that_are_no_functions_are_noticed() {
     let model = System::new().role(MOODY, 2, |_| Moody(false)).build().unwrap();
     let report = Components::default().run(&model, &Search::default(), &mut ());
-    let told = format!("{:?}", report.verdict);
+    let verdict = format!("{:?}", report.verdict);
     assert!(
-        matches!(report.verdict, Verdict::Unknown(Stopped::Impure(_))) && told.contains("'send'"),
-        "{told}"
+        matches!(report.verdict, Verdict::Unknown(Stopped::Impure(_))) && verdict.contains("'send'"),
+        "{verdict}"
     );
 }
 
@@ -396,7 +396,7 @@ fn the_zoo_has_as_many_runs_as_the_enumerator_finds() {
         ("two-phase-commit", vec![]),
         ("byzantine-generals", vec![]),
         ("pam", vec![("nodes", "2")]),
-        ("pam", vec![("nodes", "2"), ("ledger", "in-steps")]),
+        ("pam", vec![("nodes", "2"), ("store", "in-steps")]),
         ("tree", vec![]),
         ("chord", vec![("nodes", "2")]),
         ("pastry", vec![("nodes", "2")]),

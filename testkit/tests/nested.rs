@@ -16,8 +16,8 @@ use quorate_testkit::naive::search;
 use quorate_testkit::random::RandomProtocol;
 use quorate_testkit::tier::{RESTARTS, RESUMED};
 
-/// Searches with more places are skipped.
-const PLACES_MAX: u64 = 2_000;
+/// Searches with more points are skipped.
+const POINTS_MAX: u64 = 2_000;
 
 fn each(ids: &[ProcessId]) -> Vec<Part> {
     ids.iter().map(|id| Part::Processes(vec![*id])).collect()
@@ -50,7 +50,7 @@ fn is_replayed(model: &Model, report: &Report) -> bool {
         && replay.broken().as_ref() == Some(&violation.broken)
 }
 
-/// A ledger in memory.
+/// A store in memory.
 #[derive(Clone, Default)]
 struct Memory(Arc<Mutex<Vec<Vec<u64>>>>);
 
@@ -75,7 +75,7 @@ fn counts(report: &Report) -> String {
     format!("{}, {seen:?}", report.verdict.word())
 }
 
-/// Stops a search after every so many records, and lets it go on. Tells in what it differs.
+/// Stops a search after every so many records, and lets it go on. Returns in what it differs.
 fn stopped_anywhere(model: &Model, components: &Partition) -> Option<Vec<String>> {
     let whole = Memory::default();
     let keeping = |memory: &Memory, states_max| {
@@ -83,20 +83,20 @@ fn stopped_anywhere(model: &Model, components: &Partition) -> Option<Vec<String>
             Components::default().partition(components.clone()).log(ProgressLog::new(memory.clone()));
         engine.run(model, &Search::default().states_max(states_max), &mut ())
     };
-    let report = keeping(&whole, PLACES_MAX / 4);
+    let report = keeping(&whole, POINTS_MAX / 4);
     if report.verdict.word() != "holds" {
         return None;
     }
     let records = whole.0.lock().expect("nobody panics").clone();
     let mut differences = Vec::new();
     for kept in (0..=records.len()).step_by((records.len() / 8).max(1)) {
-        let ledger = Memory(Arc::new(Mutex::new(records[..kept].to_vec())));
-        let again = keeping(&ledger, 10 * PLACES_MAX);
+        let store = Memory(Arc::new(Mutex::new(records[..kept].to_vec())));
+        let again = keeping(&store, 10 * POINTS_MAX);
         if counts(&again) != counts(&report) {
             let (before, now) = (counts(&report), counts(&again));
             differences.push(format!("{kept} of {}: {now}, not {before}", records.len()));
         }
-        if records.len() == kept && ledger.0.lock().expect("nobody panics").len() != kept {
+        if records.len() == kept && store.0.lock().expect("nobody panics").len() != kept {
             differences.push("something is learned after the end".to_string());
         }
     }
@@ -189,7 +189,7 @@ fn restarts_inside_of_systems() {
         let mut compared = 0;
         for components in systems(&model) {
             let engine = Components::default().partition(components.clone());
-            let report = engine.run(&model, &Search::default().states_max(PLACES_MAX), &mut ());
+            let report = engine.run(&model, &Search::default().states_max(POINTS_MAX), &mut ());
             let counted = report.components().and_then(|seen| seen.global_traces);
             match (&report.verdict, runs) {
                 (Verdict::Holds, _) if !found.broken.is_empty() => {

@@ -17,8 +17,8 @@ use quorate_testkit::naive::{Findings, search};
 use quorate_testkit::random::RandomProtocol;
 use quorate_testkit::tier::{Family, MIDDLE, MIDDLE_IN_ORDER, STONES, STONES_IN_ORDER};
 
-/// Components with more places are too large.
-const PLACES_MAX: u64 = 2_000;
+/// Components with more points are too large.
+const POINTS_MAX: u64 = 2_000;
 
 fn model(seed: u64, channel: Channel) -> Model {
     in_world(&RandomProtocol::new(seed), channel)
@@ -35,7 +35,7 @@ fn in_stages<E: Engine>(engine: E, stones: usize, stone_states: Option<u64>) -> 
 }
 
 fn limited() -> Search {
-    Search::default().threads(1).states_max(20 * PLACES_MAX)
+    Search::default().threads(1).states_max(20 * POINTS_MAX)
 }
 
 /// What is wrong with a run that is said to break a property.
@@ -99,7 +99,7 @@ fn compare(seed: u64, channel: Channel) -> Option<Compared> {
             compared.over_two += usize::from(passed >= 2);
             compared.holds += usize::from(report.verdict.word() == "holds");
             compared.unknown += usize::from(report.verdict.word() == "unknown");
-            let limited = stage_states.is_some() || report.coverage.states > PLACES_MAX;
+            let limited = stage_states.is_some() || report.coverage.states > POINTS_MAX;
             let differs = difference(&model, &found, &report, limited);
             let differs = differs.or_else(|| {
                 let more = report.verdict.word() == "holds" && stages.stages > 1;
@@ -190,7 +190,7 @@ fn differs_from_the_middle(seed: u64, channel: Channel) -> Option<(usize, Vec<St
     let bare = in_world(&RandomProtocol::new(seed).without_properties(), channel);
     let bare = bare.after(&way).expect("the same steps");
     let bare = Explore::default().with_census().run(&bare, &Search::default().threads(1), &mut ());
-    let limited = Search::default().threads(1).states_max(PLACES_MAX);
+    let limited = Search::default().threads(1).states_max(POINTS_MAX);
     let mut differences = Vec::new();
     let (global, components) = (
         Explore::default().run(&start, &Search::default().threads(1), &mut ()),

@@ -1,4 +1,4 @@
-//! What the papers claim about message-passing models and crashes, and where it fails (ALGORITHMS 1, tests A1 to A3).
+//! What the papers claim about message-passing models and crashes, and where it fails (docs/theory/faults.md 2).
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 use std::collections::HashSet;

@@ -1,6 +1,6 @@
 //! The reference Paxos as stateright's actors, the way its own users write a protocol.
 //!
-//! From: `DESIGN.md` section 8, the single-message variant (MP-Basset, figure 3), for an actor gets one
+//! From: the header of crates/quorate-zoo/src/paxos.rs, the single-message variant (MP-Basset, figure 3), for an actor gets one
 //! message at a time and cannot consume a quorum. The network is unordered and does not duplicate. Proposing
 //! is a timer that fires once. A stale message is consumed, as in the reference: stateright drops a delivery
 //! that neither sends nor touches the state, so the handler touches it (`Cow::to_mut`).

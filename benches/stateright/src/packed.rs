@@ -1,6 +1,6 @@
 //! The reference Paxos for stateright's `Model` trait, in the fastest encoding we know.
 //!
-//! From: `DESIGN.md` section 8; the same slots and steps as `../peers/paxos.pml`. A message (kind, ballot,
+//! From: the header of crates/quorate-zoo/src/paxos.rs; the same slots and steps as `../peers/paxos.pml`. A message (kind, ballot,
 //! acceptor) is sent at most once, so the network is one slot for each. The whole state is two words that
 //! are copied, compared and hashed as such; nothing is allocated.
 //! The action *is* the next state, so `next_state` has nothing left to compute.

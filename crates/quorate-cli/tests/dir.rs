@@ -55,7 +55,7 @@ fn components_can_be_systems_of_components() {
 }
 
 #[test]
-fn what_it_does_not_do_is_told() {
+fn what_it_does_not_do_is_refused() {
     for (words, told) in [
         (
             &["accumulator", "--channel", "mailbox"][..],

@@ -13,7 +13,7 @@ const RUN: &str = "cargo run --release -- ";
 
 #[test]
 fn commands_print_what_is_shown() {
-    let mut page = Page::read("docs/dir.md");
+    let mut page = Page::read("docs/components.md");
     // Where the files go that a reader's commands write. A store of an earlier test would be refused.
     let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("dir-page");
     if folder.exists() {
@@ -44,7 +44,7 @@ fn seated(model: &Model) -> Option<u128> {
 
 #[test]
 fn the_lines_of_rust_are_these() {
-    let page = Page::read("docs/dir.md");
+    let page = Page::read("docs/components.md");
     let blocks = page.blocks();
     let lines: Vec<String> = blocks
         .into_iter()

@@ -338,8 +338,8 @@ impl Run {
         });
         let waiting: Vec<(Agent, &Request)> = waiting.collect();
         let hopeless = self.shared.hopeless(&waiting);
-        let tell = |(agent, request): &(Agent, &Request)| format!("thread {agent} waits for {request:?}");
-        let stuck = waiting.iter().filter(|(agent, _)| hopeless.contains(agent)).map(tell);
+        let describe = |(agent, request): &(Agent, &Request)| format!("thread {agent} waits for {request:?}");
+        let stuck = waiting.iter().filter(|(agent, _)| hopeless.contains(agent)).map(describe);
         (!hopeless.is_empty()).then(|| stuck.collect::<Vec<String>>().join("; "))
     }
 }

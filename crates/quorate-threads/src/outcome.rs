@@ -1,6 +1,6 @@
 //! What came of a check, for people.
 //!
-//! A violation is told as one run of the whole system: what the components do, woven together so that every message is
+//! A violation is shown as one run of the whole system: what the components do, woven together so that every message is
 //! sent before it is received. The order is otherwise arbitrary: nothing that one component does between messages can be
 //! seen by another.
 //! Held by: `tests/replicated_log.rs`.
@@ -50,27 +50,27 @@ impl Outcome {
         M: Clone + Eq + Hash + Debug,
         O: Clone + Eq + Hash + Debug,
     {
-        let Composed { found, interfaces, .. } = composed;
-        let story = |ways: &[Vec<Step>]| {
-            let woven = woven(ways).into_iter();
-            woven.filter_map(|(component, step)| told(step, component, names, book)).collect()
+        let Composed { found, counts, .. } = composed;
+        let story = |paths: &[Vec<Step>]| {
+            let woven = woven(paths).into_iter();
+            woven.filter_map(|(component, step)| line_of(step, component, names, book)).collect()
         };
         let (violation, stopped) = match found {
             Found::Nothing => (None, None),
             Found::Stopped(stopped) => (None, Some(stopped)),
-            Found::Broken { property, ways } => {
-                let seen: Vec<Option<O>> = ways.iter().map(|way| shown_last(way, book)).collect();
+            Found::Broken { property, paths } => {
+                let seen: Vec<Option<O>> = paths.iter().map(|path| shown_last(path, book)).collect();
                 let wrong = format!("'{}' is broken by {seen:?}", properties[property].name());
-                (Some(Violation { wrong, lines: story(&ways) }), None)
+                (Some(Violation { wrong, lines: story(&paths) }), None)
             }
-            Found::Panic { component, ways, step, message } => {
+            Found::Panic { component, paths, step, message } => {
                 let wrong = format!("{}: {message}", names[component]);
-                let last = step.and_then(|step| told(&step, component, names, book));
-                let lines: Vec<String> = story(&ways);
+                let last = step.and_then(|step| line_of(&step, component, names, book));
+                let lines: Vec<String> = story(&paths);
                 (Some(Violation { wrong, lines: lines.into_iter().chain(last).collect() }), None)
             }
         };
-        Outcome { violation, stopped, interfaces, runs: book.runs.load(Ordering::Relaxed) }
+        Outcome { violation, stopped, interfaces: counts, runs: book.runs.load(Ordering::Relaxed) }
     }
 
     /// Panics unless everything was explored and nothing violated.
@@ -134,7 +134,7 @@ fn woven(ways: &[Vec<Step>]) -> Vec<(usize, &Step)> {
 }
 
 /// A line for a step; nothing for those that only make room for others.
-fn told<M, O>(step: &Step, component: usize, names: &[String], book: &Book<M, O>) -> Option<String>
+fn line_of<M, O>(step: &Step, component: usize, names: &[String], book: &Book<M, O>) -> Option<String>
 where
     M: Clone + Eq + Hash + Debug,
     O: Clone + Eq + Hash + Debug,

@@ -193,7 +193,7 @@ fn one_of_those_that_wait_is_woken_whoever_it_is() {
 }
 
 #[test]
-fn threads_that_wait_for_each_other_are_told() {
+fn threads_that_wait_for_each_other_are_reported() {
     let (_, all) = all(|_| {
         let locks = Arc::new([Mutex::new(()), Mutex::new(())]);
         spawn_all(2, move |me| {
@@ -206,7 +206,7 @@ fn threads_that_wait_for_each_other_are_told() {
 }
 
 #[test]
-fn a_panic_is_told_and_later_runs_go_on() {
+fn a_panic_is_reported_and_later_runs_go_on() {
     let (runner, all) = all(|net| {
         let flag = Arc::new(AtomicBool::new(false));
         let shared = Arc::clone(&flag);

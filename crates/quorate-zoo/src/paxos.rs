@@ -8,7 +8,7 @@
 //! messages 131,022 and 648,709; (2,3) keeping stale messages 8,649 and 20,049.
 //! With single messages, `single` counts from zero again after a majority, as figure 3 of MP-Basset does, so a reply too
 //! many still changes its proposer and `--reduce beliefs,inert` leaves 3,091 vectors of (2,3,1). With `tally` a proposer
-//! that has written has no use for replies and a learner counts on: ALGORITHMS 6.4 has 33,489 states keeping stale
+//! that has written has no use for replies and a learner counts on: tests/reductions.rs has 33,489 states keeping stale
 //! messages and 98,160 without, and 625 vectors in both, as many as with quorum transitions.
 //! Acceptors are interchangeable, and so are learners; proposers are not, their ballots have an order, unless they
 //! take any free one.

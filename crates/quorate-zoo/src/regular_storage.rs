@@ -11,7 +11,7 @@
 //! 7,709; 45,989 and 224,577; 165,850 and 968,639. The papers' "wrong regularity" is violated in 8 steps, in 10
 //! with single messages. Without the write-back the register is not atomic: two reads show it in 10 steps.
 //! `--property monotonic-reads` is about the state of one reader, without a monitor: readers remember what they
-//! returned, which makes 17,992 states of 2 readers, of which stubborn sets leave as many as ALGORITHMS 3.4 has, 1,168.
+//! returned, which makes 17,992 states of 2 readers, of which stubborn sets leave 1,168.
 //! It holds for one read and is violated by two that overlap a write, as regular registers may.
 //! Held by: `tests/storage_echo.rs`, tests/reductions.rs.
 

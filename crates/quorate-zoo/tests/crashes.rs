@@ -1,4 +1,4 @@
-//! Crashes as steps and crashes that need none reach the same system states (Saissi et al.; ALGORITHMS 1, test A2).
+//! Crashes as steps and crashes that need none reach the same system states (Saissi et al.; docs/theory/faults.md 2).
 
 use quorate::engine::{Count, Engine, Explore, Search};
 use quorate::report::{Report, Verdict};

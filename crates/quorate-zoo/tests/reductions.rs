@@ -1,4 +1,4 @@
-//! What the reductions leave of the reference Paxos, as in DESIGN 2 and ALGORITHMS 11, of regular storage, and of
+//! What the reductions leave of the reference Paxos, of regular storage, and of
 //! searches for planted bugs.
 
 use quorate::engine::{Count, Engine, Explore, Search};
@@ -78,7 +78,7 @@ fn single_messages_that_are_counted_as_far_as_they_matter() {
     };
     assert_eq!(states("keep", &[]), 33_489);
     assert_eq!(states("consume", &[]), 98_160);
-    // ALGORITHMS 3.4 has 2,595; what makes the difference is not known.
+    // A prototype has 2,595; what makes the difference is not known.
     assert_eq!(states("consume", &[Stubborn]), 2687);
 }
 

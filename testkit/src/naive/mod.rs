@@ -1,6 +1,6 @@
 //! The naive checker: breadth-first search over whole states, with no idea in it that could be wrong.
 //!
-//! From: the definition of a step in ALGORITHMS 1. Nothing here is shared with the kernel or the engines:
+//! From: the definition of a step in docs/theory/kernel.md 1. Nothing here is shared with the kernel or the engines:
 //! a state is the local states, the inboxes and the monitors as they are, every set of messages of a fitting
 //! size is tried, and the model is asked again each time. What channels are is in `channel.rs`, what a step is in
 //! `steps.rs`.

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::slice;
 
 use quorate::ProcessId;
-use quorate::model::{Asked, Consumptions, Envelope, Handlers, Model, Trigger, Value, consumptions};
+use quorate::model::{Asked, Consumptions, Envelope, Handlers, Trigger, consumptions};
 
 pub(super) type MessageId = usize;
 

@@ -1,5 +1,7 @@
 //! What everything else stands on: values of the user's types, ids, numbers for values, threads.
 
+mod choose;
+mod clock;
 mod ids;
 mod numbering;
 mod parallel;
@@ -8,6 +10,8 @@ mod rename;
 mod user_code;
 mod value;
 
+pub(crate) use choose::{for_each_choice, for_each_closed_set};
+pub(crate) use clock::{is_before, join};
 pub use ids::{PROCESSES_MAX, ProcessId, RoleName};
 pub(crate) use numbering::{FoldHasher, Numbering, PairMap, Pairs};
 pub(crate) use parallel::{in_parallel, in_parallel_mut};

@@ -6,6 +6,7 @@ use std::hash::{BuildHasherDefault, Hash, Hasher};
 use super::value::fold;
 
 /// Gives each distinct value a number, from 0 in the order of discovery.
+#[derive(Clone)]
 pub(crate) struct Numbering<T> {
     numbers: HashMap<T, u32, BuildHasherDefault<FoldHasher>>,
     values: Vec<T>,
@@ -26,6 +27,16 @@ impl<T: Clone + Eq + Hash> Numbering<T> {
         self.values.push(value.clone());
         self.numbers.insert(value, number);
         number
+    }
+
+    /// The number of a value, if it has one.
+    pub(crate) fn find(&self, value: &T) -> Option<u32> {
+        self.numbers.get(value).copied()
+    }
+
+    /// All values, in the order of their numbers.
+    pub(crate) fn values(&self) -> &[T] {
+        &self.values
     }
 
     pub(crate) fn value(&self, number: u32) -> &T {

@@ -91,8 +91,10 @@ impl Engine for BoundedDepth {
 
 /// What is searched: states, and where their steps lead.
 pub trait Space {
+    /// A state.
     type State: Clone + Eq + Hash;
 
+    /// Where the search starts.
     fn initial(&self) -> Self::State;
 
     /// Adds the successors of a state.
@@ -112,6 +114,7 @@ pub trait Space {
 pub struct Expanded {
     /// How many steps it has, without those that panic.
     pub steps: usize,
+    /// Does it violate a property?
     pub broken: bool,
     /// Would it be, if it had no steps?
     pub broken_at_end: bool,
@@ -168,10 +171,16 @@ impl Space for Numbers<'_, '_> {
 
 /// How a search ended.
 pub enum End {
+    /// There is nothing left to look at.
     Exhausted,
-    Stopped(Stopped),
+    /// It had to stop.
+    Stopped(
+        /// Why.
+        Stopped,
+    ),
     /// The last state of the path violates, by itself or with a step that panics.
     Violated {
+        /// With a step that panics.
         panics: bool,
     },
 }
@@ -180,9 +189,13 @@ type Met<S> = HashMap<S, u32, BuildHasherDefault<FoldHasher>>;
 
 /// What a search has left.
 pub struct Walked<S> {
+    /// How it ended.
     pub end: End,
+    /// The states from the start to where it ended.
     pub path: Vec<S>,
+    /// Every state that it has met.
     pub met: Vec<S>,
+    /// How much it has seen.
     pub coverage: Coverage,
 }
 

@@ -1,6 +1,6 @@
 //! Local model checking: local states first, global ones only where these leave a doubt.
 //!
-//! From: Guerraoui and Yabandeh, Model Checking a Networked System Without the Network (NSDI 2011); ALGORITHMS 5. The
+//! From: Guerraoui and Yabandeh, Model Checking a Networked System Without the Network (NSDI 2011); docs/theory/closure.md. The
 //! local closure contains every local step of every run. If no combination of its local states violates a property, the
 //! property holds, and no global state was ever looked at. Else each violating combination is a candidate, and a search decides whether a run can
 //! reach it: a search of the same system in which processes stay in local states that lead to the candidate. What it
@@ -141,7 +141,7 @@ struct Run<'r> {
     search: &'r Search,
     coverage: Coverage,
     local: LocalDetails,
-    /// AllowedLocals what a search holds.
+    /// `AllowedLocals` what a search holds.
     reservation: Option<String>,
     /// The last search over global states, if there was one.
     last: Option<Report>,

@@ -1,7 +1,7 @@
 //! Local graphs: the local states of each process by itself, and the steps between them with the messages that they
 //! consume and send. What the reductions rest on is also a picture of a protocol, one role at a time.
 //!
-//! From: ALGORITHMS 3.4. The graphs are those of a search that has seen everything, so they contain just the steps
+//! From: docs/theory/stubborn.md 3. The graphs are those of a search that has seen everything, so they contain just the steps
 //! that can happen in a run of the whole system. Nothing is asked of the system meanwhile: a violation would end the
 //! search early, and a property would make reductions weaker.
 //! Steps that only consume are left out, as reductions may do. With blocking channels a step is shown even if there

@@ -1,10 +1,10 @@
-//! What there was in a search, counted and read off afterwards.
+//! Counts of what a search has seen, and its local steps with their values.
 
 use std::collections::{HashMap, HashSet};
 
 use super::groups::Group;
 use super::prepare::Kernel;
-use super::process::{AskContext, Edge, MessageId, StepSeen};
+use super::process::{Edge, MessageId, StepSeen};
 use super::reductions::ProcessStates;
 use super::state::State;
 use crate::base::{Numbering, ProcessId, Value};
@@ -20,7 +20,7 @@ pub struct Census {
     pub ends: HashSet<Vec<Value>>,
 }
 
-/// Numbers for what the states of a half have in common.
+/// Numbers for the local states in the states of a group.
 #[derive(Default)]
 struct SystemStates {
     numbers: HashMap<u32, u32>,
@@ -62,12 +62,11 @@ impl Kernel<'_> {
         seen.len() as u64
     }
 
-    /// How many states those stand for that were visited.
+    /// How many states the visited ones stand for, with those in which processes are exchanged.
     pub(crate) fn orbits(&mut self, states: impl Iterator<Item = State>) -> Option<u64> {
         let initial = self.vector(self.initial());
         let symmetry = self.symmetry.as_mut()?;
-        let mut ask = AskContext { model: self.model, mail: &mut self.mail, handlers: &mut self.handlers };
-        symmetry.learn(&initial, &mut self.states_of, &mut ask);
+        symmetry.learn(&initial, &mut self.states_of, &mut self.ask);
         let symmetry = self.symmetry.as_ref()?;
         states.map(|state| symmetry.orbit_size(self.vector(state))).sum()
     }
@@ -78,12 +77,10 @@ impl Kernel<'_> {
         let processes = self.model.processes().len();
         for state in states {
             let vector = self.vector(state);
-            let mut ask =
-                AskContext { model: self.model, mail: &mut self.mail, handlers: &mut self.handlers };
             let (mut all, mut still) = (Vec::new(), Vec::new());
             for (states, state) in self.states_of[..processes].iter_mut().zip(vector) {
                 all.push(states.local_values(&states.members(state)));
-                let members = states.still_members(state, &mut ask);
+                let members = states.still_members(state, &mut self.ask);
                 still.push(states.local_values(&members));
             }
             seen.system_states.extend(choices(&all));
@@ -92,7 +89,7 @@ impl Kernel<'_> {
         seen
     }
 
-    /// The local states of the processes of a half.
+    /// The local states of the processes of a group.
     fn locals(&self, group: &Group, state: u32) -> Vec<u32> {
         let mut configurations = vec![None; self.states_of.len()];
         group.configurations(state, &mut configurations);
@@ -103,10 +100,10 @@ impl Kernel<'_> {
     /// Distinct local steps and runs of handlers so far.
     pub(crate) fn local_counts(&self) -> (u64, u64) {
         let steps = self.states_of.iter().map(|states| states.graph.local_steps).sum();
-        (steps, self.handlers.calls())
+        (steps, self.ask.handlers.calls())
     }
 
-    /// How many states of the two halves are known.
+    /// How many states of the left and of the right group are known.
     pub(crate) fn sizes(&self) -> (usize, usize) {
         (self.tree.left().size(&self.states_of), self.tree.right().size(&self.states_of))
     }
@@ -114,7 +111,7 @@ impl Kernel<'_> {
     /// Bytes in the tables.
     pub(crate) fn bytes(&self) -> u64 {
         let processes: u64 = self.states_of.iter().map(ProcessStates::bytes).sum();
-        processes + self.mail.bytes() + self.tree.bytes() + self.views.bytes()
+        processes + self.ask.mail.bytes() + self.tree.bytes() + self.views.bytes()
     }
 
     /// The steps of a process that were seen, apart from those that panic.
@@ -123,16 +120,16 @@ impl Kernel<'_> {
         graph.seen.names.iter().map(move |(place, kind, transition)| {
             let Edge { from, to, consumed, sent } = &graph.seen.edges[*place];
             let sending = |message: &MessageId| Sending {
-                to: self.mail.receiver(*message),
-                body: self.mail.envelope(*message).body.clone(),
+                to: self.ask.mail.receiver(*message),
+                body: self.ask.mail.envelope(*message).body.clone(),
             };
             StepSeen {
                 from: graph.local_value(*from).clone(),
                 to: graph.local_value(*to).clone(),
                 kind: *kind,
                 transition: *transition,
-                consumed: consumed.iter().map(|message| self.mail.envelope(*message).clone()).collect(),
-                sent: self.mail.messages_of(*sent).iter().map(sending).collect(),
+                consumed: consumed.iter().map(|message| self.ask.mail.envelope(*message).clone()).collect(),
+                sent: self.ask.mail.messages_of(*sent).iter().map(sending).collect(),
             }
         })
     }

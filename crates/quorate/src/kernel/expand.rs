@@ -10,9 +10,9 @@ use super::state::{Found, NO_SLEEP, Side, State, Unknown};
 use crate::base::ProcessSet;
 
 impl Kernel<'_> {
-    /// Calls `successor` for each step of a state that is to be taken, and returns how many steps there are,
-    /// asleep or not; of a reduced search, how many are taken. If something is unknown it says what; `successor` may
-    /// have been called for some steps then.
+    /// Calls `successor` for each step that a search must take from a state. Returns how many steps the state has,
+    /// with those of processes that sleep; in a reduced search, how many it takes. If something is unknown, the error
+    /// says what, and `successor` may have been called for some steps.
     #[inline]
     pub(crate) fn expand(&self, found: Found, successor: impl FnMut(Found)) -> Result<usize, Unknown> {
         if self.stubborn.is_some() || self.symmetry.is_some() {
@@ -21,8 +21,8 @@ impl Kernel<'_> {
         self.expand_awake(found.state, self.sleep_sets.asleep(found.sleep), successor)
     }
 
-    /// Takes the steps of those who step in a state, and the possibility that they never do, to the states that stand
-    /// for what they lead to.
+    /// Takes the steps of the chosen processes, and where these may never step, the state in which they do not. Each
+    /// successor is replaced by the state that stands for it.
     fn expand_reduced(&self, state: State, mut successor: impl FnMut(Found)) -> Result<usize, Unknown> {
         let reached = self.reached(state)?;
         let taken = reached.len();
@@ -41,7 +41,7 @@ impl Kernel<'_> {
         Ok(taken)
     }
 
-    /// The states that are reached from one, before others stand for them.
+    /// The successors of a state, before others stand for them.
     fn reached(&self, state: State) -> Result<Vec<State>, Unknown> {
         let Choice { members, still } = match &self.stubborn {
             Some(stubborn) => stubborn.chosen(state).ok_or(Unknown::Choice(state))?,

@@ -1,8 +1,9 @@
-//! How a path of reduced states really happens: steps of processes, one after the other.
+//! From a path of reduced states to a schedule: steps of processes, one after the other.
 //!
 //! A path of vectors of beliefs says what was sent, in which order. For each process there is a run that receives
 //! and sends just that, whatever the others do, so the runs can be found one by one and put together. A path of
 //! representatives of symmetric states is followed by a path of states that they stand for.
+//! It stands beside `expand` and not with the reductions, since it asks the kernel for steps and representatives.
 //!
 //! Held by: every violation that a reduced search finds is confirmed by replay.
 
@@ -36,7 +37,7 @@ enum Came {
     Silently(ConfigurationId, usize),
 }
 
-/// What can have happened to a process: a layer for each thing that it received or sent.
+/// Where a process can be after each thing that it received or sent: a layer for each.
 struct Layers(Vec<HashMap<ConfigurationId, Came>>);
 
 /// Something that a process receives, sends or decides.
@@ -54,14 +55,14 @@ struct End {
 }
 
 impl Kernel<'_> {
-    /// The steps along a path of states, to the violation in the last one, or to its panicking step. `None` if a
-    /// reduced path does not tell.
+    /// The steps along a path of states, to the violation in the last one, or to its panicking step. `None` if they do
+    /// not follow from a reduced path.
     pub(crate) fn schedule(&mut self, path: &[State], panics: bool) -> Option<Schedule> {
         self.schedule_of_path(path, panics)
     }
 
     /// A schedule that follows a path of reduced states, to a violation in the last one, or to a step that panics
-    /// there. `None` if it cannot be told from the path alone.
+    /// there. `None` if it does not follow from the path alone.
     fn schedule_of_path(&mut self, path: &[State], panics: bool) -> Option<Schedule> {
         let mut vector = self.vector(self.initial());
         let mut moves = Vec::new();
@@ -92,9 +93,7 @@ impl Kernel<'_> {
             }
         }
         for (at, end) in ends.iter().enumerate().filter(|(_, end)| end.panics) {
-            let mut ask =
-                AskContext { model: self.model, mail: &mut self.mail, handlers: &mut self.handlers };
-            let steps = self.states_of[at].graph.steps(end.configuration, &mut ask);
+            let steps = self.states_of[at].graph.steps(end.configuration, &mut self.ask);
             let step = steps.into_iter().find(|step| step.leads.is_none())?;
             schedule.push(self.scheduled(ProcessId::new(at), step));
         }
@@ -104,9 +103,7 @@ impl Kernel<'_> {
     /// A move from a vector to a state that a representative stands for.
     fn move_to(&mut self, vector: &[u32], to: State) -> Option<(Move, Vec<u32>)> {
         for process in 0..self.model.processes().len() {
-            let mut ask =
-                AskContext { model: self.model, mail: &mut self.mail, handlers: &mut self.handlers };
-            let leads = self.states_of[process].steps(vector[process], &mut ask);
+            let leads = self.states_of[process].steps(vector[process], &mut self.ask);
             for (next, sends) in leads.into_iter().flatten() {
                 let Some(reached) = self.vector_after(vector, process, next, sends) else { continue };
                 if self.representative(&reached) == to {
@@ -121,14 +118,14 @@ impl Kernel<'_> {
         (self.representative(&reached) == to).then_some((Move::Still(still), reached))
     }
 
-    /// Notes the turns that a move is, and says whose they are.
+    /// Adds the turns that make up a move, and returns whose they are.
     fn turns_of(&mut self, made: &Move, turns: &mut [Vec<Turn>]) -> Vec<usize> {
         match made {
             Move::Step { process, next, sends } => {
                 turns[*process].push(Turn::Sent { next: *next, sends: *sends });
                 let mut who = vec![*process];
                 for (at, turns) in turns.iter_mut().enumerate() {
-                    let (arriving, _) = self.mail.split_own(*sends, ProcessId::new(at));
+                    let (arriving, _) = self.ask.mail.split_own(*sends, ProcessId::new(at));
                     if arriving != NOTHING {
                         turns.push(Turn::Received(arriving));
                         who.push(at);
@@ -145,15 +142,14 @@ impl Kernel<'_> {
         }
     }
 
-    /// The steps of a process, for each of its turns and before the first, that lead it to a configuration.
+    /// The steps that lead a process to a configuration: those before its first turn, then those of each turn.
     fn local_run(
         &mut self,
         at: usize,
         turns: &[Turn],
         end: ConfigurationId,
     ) -> Option<Vec<Vec<ScheduledStep>>> {
-        let mut ask = AskContext { model: self.model, mail: &mut self.mail, handlers: &mut self.handlers };
-        let layers = Layers::of(&mut self.states_of[at], turns, &mut ask);
+        let layers = Layers::of(&mut self.states_of[at], turns, &mut self.ask);
         let mut run: Vec<Vec<ScheduledStep>> = vec![Vec::new(); layers.0.len()];
         let (mut layer, mut configuration) = (layers.0.len() - 1, end);
         loop {
@@ -163,9 +159,7 @@ impl Kernel<'_> {
                 Came::Sending(from, step) | Came::Silently(from, step) => (from, Some(step)),
             };
             if let Some(step) = step {
-                let mut ask =
-                    AskContext { model: self.model, mail: &mut self.mail, handlers: &mut self.handlers };
-                let step = self.states_of[at].graph.steps(from, &mut ask).swap_remove(step);
+                let step = self.states_of[at].graph.steps(from, &mut self.ask).swap_remove(step);
                 run[layer].push(self.scheduled(ProcessId::new(at), step));
             }
             configuration = from;
@@ -183,14 +177,13 @@ impl Kernel<'_> {
     /// For each process, a configuration that it can be in, such that together they violate a property; or, of one
     /// of them, that has a step that panics.
     fn ends(&mut self, vector: &[u32], panics: bool) -> Option<Vec<End>> {
-        let mut ask = AskContext { model: self.model, mail: &mut self.mail, handlers: &mut self.handlers };
         let first = |at: usize| self.states_of[at].members(vector[at])[0];
         let mut ends: Vec<End> =
             (0..vector.len()).map(|at| End { configuration: first(at), panics: false }).collect();
         if panics {
             for at in 0..self.model.processes().len() {
                 for configuration in self.states_of[at].members(vector[at]) {
-                    let steps = self.states_of[at].graph.steps(configuration, &mut ask);
+                    let steps = self.states_of[at].graph.steps(configuration, &mut self.ask);
                     if steps.iter().any(|step| step.leads.is_none()) {
                         ends[at] = End { configuration, panics: true };
                         return Some(ends);
@@ -199,16 +192,16 @@ impl Kernel<'_> {
             }
             return None;
         }
-        let chosen = PropertyViews::violating(self.model, vector, &mut self.states_of, &mut ask)?;
+        let chosen = PropertyViews::violating(self.model, vector, &mut self.states_of, &mut self.ask)?;
         for (end, configuration) in ends.iter_mut().zip(chosen) {
             end.configuration = configuration;
         }
         Some(ends)
     }
 
-    /// A step of a process, told so that it can be taken again.
+    /// A step of a process with all that replay needs to take it.
     fn scheduled(&self, process: ProcessId, step: ConfigurationStep) -> ScheduledStep {
-        let mail = &self.mail;
+        let mail = &self.ask.mail;
         let taken = step
             .consumed
             .iter()
@@ -229,7 +222,7 @@ impl Kernel<'_> {
 }
 
 impl Layers {
-    fn of(states: &mut ProcessStates, turns: &[Turn], ask: &mut AskContext<'_, '_>) -> Self {
+    fn of(states: &mut ProcessStates, turns: &[Turn], ask: &mut AskContext<'_>) -> Self {
         let mut layers = Layers(vec![HashMap::from([(0, Came::From(0))])]);
         layers.spread(states, ask);
         for turn in turns {
@@ -238,7 +231,7 @@ impl Layers {
             for from in before {
                 match turn {
                     Turn::Received(sends) => {
-                        if let Some(next) = states.graph.arrive(from, *sends, ask.model, ask.mail) {
+                        if let Some(next) = states.graph.arrive(from, *sends, ask.model, &ask.mail) {
                             layer.entry(next).or_insert(Came::From(from));
                         }
                     }
@@ -276,7 +269,7 @@ impl Layers {
     }
 
     /// Adds what the newest layer reaches without sending.
-    fn spread(&mut self, states: &mut ProcessStates, ask: &mut AskContext<'_, '_>) {
+    fn spread(&mut self, states: &mut ProcessStates, ask: &mut AskContext<'_>) {
         if !states.believes() {
             return;
         }

@@ -3,16 +3,16 @@
 use super::groups::LearnContext;
 use super::options::Mutant;
 use super::prepare::Kernel;
-use super::process::{AskContext, NOTHING};
+use super::process::NOTHING;
 use super::reductions::Choice;
 use super::state::{State, Unknown};
 use crate::base::{ProcessId, ProcessSet};
 
 impl Kernel<'_> {
-    /// Works out what was unknown. The only place from which handlers run.
+    /// Works out what was unknown.
     pub(crate) fn learn(&mut self, unknown: Unknown) {
         let mut context = LearnContext {
-            ask: AskContext { model: self.model, mail: &mut self.mail, handlers: &mut self.handlers },
+            ask: &mut self.ask,
             states_of: &mut self.states_of,
             views: &mut self.views,
             sleep_sets: &mut self.sleep_sets,
@@ -51,17 +51,15 @@ impl Kernel<'_> {
 
     /// Who steps in a vector, if not everybody does.
     pub(super) fn stubborn_members(&mut self, vector: &[u32]) -> Option<ProcessSet> {
-        let mut ask = AskContext { model: self.model, mail: &mut self.mail, handlers: &mut self.handlers };
         let stubborn = self.stubborn.as_mut()?;
-        Some(stubborn.choose(vector, &mut self.states_of, &mut ask))
+        Some(stubborn.choose(vector, &mut self.states_of, &mut self.ask))
     }
 
     /// The vector in which these processes, whose states are beliefs, never step again; `None` if they must.
     pub(super) fn stilled(&mut self, vector: &[u32], members: ProcessSet) -> Option<Vec<u32>> {
-        let mut ask = AskContext { model: self.model, mail: &mut self.mail, handlers: &mut self.handlers };
         let mut stilled = vector.to_vec();
         for at in (0..self.model.processes().len()).filter(|at| members.contains(ProcessId::new(*at))) {
-            stilled[at] = self.states_of[at].quiescent(vector[at], &mut ask)?;
+            stilled[at] = self.states_of[at].quiescent(vector[at], &mut self.ask)?;
         }
         Some(stilled)
     }
@@ -71,7 +69,7 @@ impl Kernel<'_> {
         self.tree.configurations(state.left, state.right)
     }
 
-    /// The global state that is a vector.
+    /// The number of the global state with these states of the processes.
     pub(super) fn number(&mut self, vector: &[u32]) -> State {
         let (left, right) = self.tree.number_of(vector);
         State { left, right }
@@ -80,8 +78,7 @@ impl Kernel<'_> {
     /// The global state that stands for a vector.
     pub(super) fn representative(&mut self, vector: &[u32]) -> State {
         let Some(symmetry) = &mut self.symmetry else { return self.number(vector) };
-        let mut ask = AskContext { model: self.model, mail: &mut self.mail, handlers: &mut self.handlers };
-        symmetry.learn(vector, &mut self.states_of, &mut ask);
+        symmetry.learn(vector, &mut self.states_of, &mut self.ask);
         let least = symmetry.least(vector).expect("learnt before");
         self.number(&least)
     }
@@ -97,11 +94,9 @@ impl Kernel<'_> {
         let mut to = from.to_vec();
         to[process] = next;
         for (at, state) in to.iter_mut().enumerate() {
-            let (arriving, _) = self.mail.split_own(sends, ProcessId::new(at));
+            let (arriving, _) = self.ask.mail.split_own(sends, ProcessId::new(at));
             if arriving != NOTHING {
-                let mut ask =
-                    AskContext { model: self.model, mail: &mut self.mail, handlers: &mut self.handlers };
-                *state = self.states_of[at].arrive(*state, arriving, &mut ask)?;
+                *state = self.states_of[at].arrive(*state, arriving, &mut self.ask)?;
             }
         }
         Some(to)

@@ -1,11 +1,14 @@
 //! The kernel: global states and steps as integers.
 //!
-//! From: DESIGN 1 and ALGORITHMS 2, one level further. There, a process's steps and the effect of arriving
+//! From: docs/theory/kernel.md 2, one level further. There, a process's steps and the effect of arriving
 //! messages on its configuration are memoized. Here the same is done for *groups* of processes: processes
 //! are the leaves of a binary tree, a state of an inner node is a pair of states of its children, and a
 //! node memoizes its steps and the effect of arriving messages exactly as a process does. A global state
-//! is then a pair of numbers, one for each half of the system; a global step is one entry of a half's list
-//! of steps and, if it sends to the other half, one look-up.
+//! is then a pair of numbers, one for the left group and one for the right; a global step is one entry of a
+//! group's list of steps and, if it sends to the other group, one look-up.
+//!
+//! In the order in which they build on each other: `options`, `state`; `process/`; `closure/`; `reductions/`; `groups/`;
+//! `prepare`; `expand`, `learn`, `sampling`, `explain`, `census`.
 //!
 //! PERF: `cargo xtask bench`, Paxos (3,3,1): docs/decisions/0002.
 //!

@@ -1,4 +1,4 @@
-//! What the kernel is told.
+//! Options of the kernel, and the sizes and mutants that only tests set.
 
 use std::collections::HashSet;
 use std::sync::Arc;
@@ -6,7 +6,7 @@ use std::sync::Arc;
 use crate::base::Value;
 use crate::reduce::Reductions;
 
-/// What the kernel is told.
+/// Options of the kernel.
 #[derive(Clone)]
 pub(crate) struct Options {
     pub(crate) reductions: Reductions,
@@ -15,7 +15,7 @@ pub(crate) struct Options {
     pub(crate) tuning: Tuning,
 }
 
-/// For each process, the local states within which something can happen.
+/// For each process, the local states in which it must stay.
 pub(crate) type AllowedLocals = Vec<HashSet<Value>>;
 
 /// What decides how a search is done and never what it answers: tests make the sizes small, so that small
@@ -24,13 +24,13 @@ pub(crate) type AllowedLocals = Vec<HashSet<Value>>;
 pub struct Tuning {
     /// How many states a thread expands at a time.
     pub chunk: usize,
-    /// Up to how many states of a half the visited set uses narrow slots.
+    /// Up to how many states of a group the visited set uses narrow slots.
     pub narrow_max: u32,
     /// After how many states the search starts again with the system split anew.
     pub first_states: u64,
     /// Which processes sleep.
     pub sleep: Sleep,
-    /// How many states a search without reductions may take to tell a violation in fewer steps.
+    /// How many states a search without reductions may take to find a violation in fewer steps.
     pub explain_states: u64,
     /// How many nodes the local closure of a process may have before it is followed more closely.
     pub closure_max: usize,
@@ -49,7 +49,7 @@ pub enum Mutant {
     NoProviso,
     /// Beliefs with stubborn sets forget that a process may never send.
     NoQuiescence,
-    /// With symmetry, reductions rest on the steps of representatives only; so there are no walks beforehand.
+    /// With symmetry, reductions rely on the steps of representatives only, and no random walks come first.
     NoSaturation,
     /// Bounded search does not expand a state again that it meets on a shorter way.
     NoSecondLook,
@@ -57,7 +57,7 @@ pub enum Mutant {
     ConsumedOnce,
     /// Of the local states that lead to a candidate, only those are kept that do so in one step.
     NoAncestors,
-    /// Component by component: that one stays where it could go on is not noticed.
+    /// Component by component: nobody notices that a component stays where it could go on.
     NoRests,
     /// Component by component: only what sends something else makes a difference.
     NoReceptions,
@@ -67,10 +67,10 @@ pub enum Mutant {
     NoRaces,
     /// Component by component: where a conjunction is looked for, no component waits for what others send.
     NoWaiting,
-    /// Component by component: inside of a component, that one stays since the others outside should not see it go on is
-    /// not noticed.
+    /// Component by component: inside a component, nobody notices that a part stays because those outside must not see
+    /// it go on.
     NoHeldRests,
-    /// In stages: a violation is told from its last stone on.
+    /// In stages: a violation is shown from its last stone on.
     NoFirstPart,
 }
 

@@ -9,19 +9,18 @@ use std::sync::Arc;
 
 use super::groups::{GroupOrder, PropertyViews, Tree};
 use super::options::{Mutant, Options, Sleep};
-use super::process::{AskContext, Live, Messages, Start};
+use super::process::{AskContext, Live, Start};
 use super::reductions::{Needs, ProcessStates, SleepSets, Stubborn, Symmetry, all_stable, live, saturate};
 use super::state::State;
 use crate::base::ProcessId;
-use crate::model::{Handlers, Model};
+use crate::model::Model;
 use crate::reduce::{Reduction, Reductions};
 
 /// What is known of a model: everything a search needs, once it has been asked for.
 pub(crate) struct Kernel<'m> {
     pub(super) model: &'m Model,
-    pub(super) mail: Messages,
+    pub(super) ask: AskContext<'m>,
     pub(super) states_of: Vec<ProcessStates>,
-    pub(super) handlers: Handlers<'m>,
     pub(super) tree: Tree,
     pub(super) views: PropertyViews,
     pub(super) sleep_sets: SleepSets,
@@ -31,17 +30,17 @@ pub(crate) struct Kernel<'m> {
     pub(super) stubborn: Option<Stubborn>,
     pub(super) symmetry: Option<Symmetry>,
     pub(super) mutant: Option<Mutant>,
-    /// How much had been seen of the processes when what the reductions rest on was worked out.
+    /// How much had been seen of the processes when the reductions were built.
     pub(super) seen_at_start: usize,
 }
 
 impl<'m> Kernel<'m> {
     /// Nothing is known yet. Processes may sleep only in a breadth-first search, and only where steps commute.
     pub(crate) fn new(model: &'m Model, options: &Options, sleep: Sleep) -> Self {
-        let mut mail = Messages::new(model.world().channel);
+        let mut ask = AskContext::new(model);
         let states_of: Vec<ProcessStates> = (0..model.processes().len() + model.monitors().len())
             .map(ProcessId::new)
-            .map(|id| ProcessStates::new(id, Start::of(id, model, &mut mail), model.world().channel))
+            .map(|id| ProcessStates::new(id, Start::of(id, model, &mut ask.mail), model.world().channel))
             .collect();
         let mut reductions = options.reductions.clone();
         if options.copies_max.is_some() {
@@ -54,9 +53,8 @@ impl<'m> Kernel<'m> {
         let tree = Tree::new(&GroupOrder::in_order(states_of.len()));
         let mut kernel = Kernel {
             model,
-            mail,
+            ask,
             states_of,
-            handlers: Handlers::new(model),
             views: PropertyViews::new(model, false),
             sleep_sets: SleepSets::new(sleep),
             tree,
@@ -79,8 +77,8 @@ impl<'m> Kernel<'m> {
         kernel
     }
 
-    /// Do reductions rest on what was seen of the processes?
-    pub(super) fn relies_on_seen(&self) -> bool {
+    /// Do reductions rely on what was seen of the processes?
+    fn relies_on_seen(&self) -> bool {
         self.reductions.has(Reduction::Inert) || self.reductions.has(Reduction::Stubborn)
     }
 
@@ -99,16 +97,14 @@ impl<'m> Kernel<'m> {
         self.states_of.iter().map(|states| states.graph.seen.count()).sum()
     }
 
-    /// Begins a search, with reductions that rest on all that was seen of the processes so far. What handlers have
-    /// answered stays known; numbers of states mean nothing any more.
+    /// Prepares a search, with reductions built on all that was seen of the processes so far. Answers of handlers stay
+    /// known; numbers of states get another meaning.
     pub(crate) fn prepare(&mut self) {
         let too_many = self.states_of.iter().enumerate().filter(|(_, states)| states.too_many_beliefs());
         self.disbelieved.extend(too_many.map(|(at, _)| at));
         let symmetric = self.reductions.has(Reduction::Symmetry);
         if symmetric && self.mutant != Some(Mutant::NoSaturation) {
-            let mut ask =
-                AskContext { model: self.model, mail: &mut self.mail, handlers: &mut self.handlers };
-            saturate(&mut self.states_of, &mut ask);
+            saturate(&mut self.states_of, &mut self.ask);
         }
         self.states_of.iter_mut().for_each(|states| states.graph.certifies_symmetry = symmetric);
         self.seen_at_start = self.seen_count();
@@ -116,17 +112,16 @@ impl<'m> Kernel<'m> {
         self.states_of.iter_mut().for_each(|states| states.graph.leaves_out_idle_steps = idle);
         let live: Vec<Option<Arc<Live>>> = (0..self.states_of.len()).map(|at| self.live(at)).collect();
         let believing = self.reductions.has(Reduction::Beliefs);
-        let mut ask = AskContext { model: self.model, mail: &mut self.mail, handlers: &mut self.handlers };
         for (at, (states, live)) in self.states_of.iter_mut().zip(live).enumerate() {
-            states.prepare(live, believing && !self.disbelieved.contains(&at), &mut ask);
+            states.prepare(live, believing && !self.disbelieved.contains(&at), &mut self.ask);
         }
         self.stubborn =
-            self.needs().map(|needs| Stubborn::new(needs, &self.states_of, &self.mail, self.model));
+            self.needs().map(|needs| Stubborn::new(needs, &self.states_of, &self.ask.mail, self.model));
         self.symmetry = symmetric.then(|| Symmetry::new(self.model));
         self.number_anew(&GroupOrder::in_order(self.states_of.len()));
     }
 
-    pub(super) fn number_anew(&mut self, order: &GroupOrder) {
+    fn number_anew(&mut self, order: &GroupOrder) {
         self.tree = Tree::new(order);
         self.views = PropertyViews::new(self.model, self.reductions.has(Reduction::Beliefs));
         if let Some(stubborn) = &mut self.stubborn {
@@ -139,8 +134,7 @@ impl<'m> Kernel<'m> {
         if !self.reductions.has(Reduction::Inert) || self.model.monitor(ProcessId::new(at)).is_some() {
             return None;
         }
-        let mut ask = AskContext { model: self.model, mail: &mut self.mail, handlers: &mut self.handlers };
-        Some(Arc::new(live(&mut self.states_of[at].graph, &mut ask)))
+        Some(Arc::new(live(&mut self.states_of[at].graph, &mut self.ask)))
     }
 
     /// How stubborn sets are made, if they are.
@@ -162,10 +156,9 @@ impl<'m> Kernel<'m> {
         self.reductions.which.iter().copied().filter(used).collect()
     }
 
-    /// Splits the system anew, as the states on random walks suggest. What is known of the processes stays
-    /// known; the numbers of global states and of their views mean nothing any more, since the same tree of
-    /// views stands for other processes. No walk is longer than `steps_max`; when `enough` says so, with the
-    /// bytes in the tables, the walks end.
+    /// Divides the processes into two groups as the states on random walks suggest. What is known of the processes
+    /// stays known; numbers of global states and of their views get another meaning. No walk is longer than
+    /// `steps_max`; `enough` is asked with the bytes in the tables, and ends the walks.
     pub(crate) fn split_anew(&mut self, steps_max: u32, enough: &mut dyn FnMut(u64) -> bool) {
         let mut sample = self.sample_states(steps_max, enough);
         sample.sort_unstable();
@@ -186,18 +179,18 @@ impl<'m> Kernel<'m> {
         handler.or(self.views.asymmetric())
     }
 
-    /// Was a message lost because as many equal ones were waiting as may?
+    /// Was a message lost because too many equal ones were waiting?
     pub(crate) fn lost_copies(&self) -> bool {
         self.states_of.iter().any(|states| states.graph.lost_copies)
     }
 
-    /// The handler that was found to answer differently when asked twice.
+    /// What answered differently when it was asked twice, and how.
     pub(crate) fn impure(&self) -> Option<&str> {
-        self.handlers.impure()
+        self.ask.handlers.impure()
     }
 
-    /// The search has ended: asks some handlers a last time.
+    /// The search has ended: asks some of the user's code a last time.
     pub(crate) fn conclude(&mut self) {
-        self.handlers.conclude();
+        self.ask.handlers.conclude();
     }
 }

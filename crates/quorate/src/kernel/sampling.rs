@@ -1,13 +1,11 @@
-//! Random walks before a search, the same ones every time: what they see of the processes is not found out by searches
-//! that are done again, and the states on them say how the system is best split.
+//! Random walks before a search, the same ones every time. A search need not be repeated for local steps that they have
+//! seen, and their states show how to divide the processes into groups.
 
 use super::prepare::Kernel;
-use super::process::AskContext;
 use super::state::State;
 use crate::base::{ProcessId, ProcessSet, fold};
 
-/// How many random walks in a row see nothing new before a search begins whose reductions rest on what was seen, and
-/// how many steps each has at most.
+/// Walks go on until so many in a row see nothing new; each has at most so many steps.
 const WALKS_IN_VAIN: usize = 4;
 
 const WALK_STEPS: usize = 100;
@@ -38,8 +36,7 @@ impl Dice {
 }
 
 impl Kernel<'_> {
-    /// Random walks without any reduction, the same ones every time: what they see of the processes need not be found
-    /// out by searches that are done again.
+    /// Sees local steps on random walks without any reduction, before reductions are built on what was seen.
     pub(super) fn sample_local_steps(&mut self) {
         let processes = self.model.processes().len();
         let mut dice = Dice::default();
@@ -55,9 +52,7 @@ impl Kernel<'_> {
                 let mut order: Vec<usize> = (0..processes).map(|at| (at + turn) % processes).collect();
                 order.sort_by_key(|at| slow.contains(ProcessId::new(*at)));
                 let next = order.into_iter().find_map(|at| {
-                    let mut ask =
-                        AskContext { model: self.model, mail: &mut self.mail, handlers: &mut self.handlers };
-                    let leads = self.states_of[at].steps(vector[at], &mut ask);
+                    let leads = self.states_of[at].steps(vector[at], &mut self.ask);
                     let leads: Vec<(u32, u32)> = leads.into_iter().flatten().collect();
                     let (next, sends) = dice.pick(&leads)?;
                     self.vector_after(&vector, at, next, sends)

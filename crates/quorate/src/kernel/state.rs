@@ -1,12 +1,12 @@
 //! Global states, and what the kernel is asked to learn about them.
 
-/// Which processes sleep in a state, by the step that found it.
+/// A set of processes that sleep in a state, by number: it depends on the step that found the state.
 pub(crate) type SleepSetId = u16;
 
 /// Nobody sleeps.
 pub(crate) const NO_SLEEP: SleepSetId = 0;
 
-/// A global state: the states of the two halves of the system.
+/// A global state: the states of the left and of the right group.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Default)]
 pub(crate) struct State {
     pub(crate) left: u32,
@@ -20,7 +20,7 @@ pub(crate) struct Found {
     pub(crate) sleep: SleepSetId,
 }
 
-/// A half of the system.
+/// One of the two groups at the root of the tree.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Side {
     Left,

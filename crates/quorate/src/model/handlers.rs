@@ -1,7 +1,7 @@
 //! The one place that asks the user's code during a search: selections, guards, handlers, and what is left of a state
 //! after a restart.
 //!
-//! From: ALGORITHMS 2, pitfall 1. Searches remember answers, so code that answers differently when it is asked twice
+//! From: docs/theory/kernel.md 2. Searches remember answers, so code that answers differently when it is asked twice
 //! would make them wrong without a sign. Each kind of question is asked again at once for its first answers in each
 //! transition and for a sample of the later ones; a part of these once more when the search ends, for code that looks
 //! at a clock.
@@ -103,6 +103,7 @@ impl<'m> Handlers<'m> {
         }
     }
 
+    /// The model whose handlers these are.
     pub fn model(&self) -> &'m Model {
         self.model
     }

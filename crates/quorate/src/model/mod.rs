@@ -1,6 +1,6 @@
 //! A validated system with its types erased: what the kernel explores and what replay re-runs.
 //!
-//! [`Model::accepts`] and [`Model::run`] *define* the semantics of a step (DESIGN 3, ALGORITHMS 1): the
+//! [`Model::accepts`] and [`Model::run`] *define* the semantics of a step (docs/theory/kernel.md 1): the
 //! kernel enumerates what they accept, replay and the naive checker of the tests ask them directly.
 //!
 //! Invariant: nothing here looks at more than one process's local state and the messages it consumes.

@@ -1,5 +1,5 @@
 //! Properties see local states only, through observations, and never the network: that is the condition
-//! under which the reductions of the papers are sound (DESIGN 3), so the types allow nothing else.
+//! under which the reductions of the papers are sound (docs/theory/kernel.md 7), so the types allow nothing else.
 //! Properties over histories are [`Monitor`]s, which hear what steps emit.
 
 mod linearizable;

@@ -1,7 +1,7 @@
 //! Roles and their transitions, as a user writes them.
 //!
 //! A trigger is structural: it names what is consumed, never what is absent. That makes every step
-//! monotone in the inbox, on which the reductions rest (ALGORITHMS 1).
+//! monotone in the inbox, on which the reductions rest (docs/theory/kernel.md 1).
 
 use std::sync::Arc;
 

@@ -1,6 +1,6 @@
 //! Symmetry as a user declares it: roles whose processes are interchangeable, and how ids are renamed.
 //!
-//! From: ALGORITHMS 7. [`System::build`](super::System::build) checks what can be seen before a single step: that
+//! From: docs/theory/symmetry.md 1. [`System::build`](super::System::build) checks what can be seen before a single step: that
 //! processes which are said to be interchangeable start in the same state, up to their ids, with the same
 //! transitions, and that nothing else in the system tells them apart. What handlers do is not checked here.
 //! Invariant: if there is a group then every state, message and monitor of the system can be renamed.

@@ -1,6 +1,6 @@
 //! Which reductions a search uses, and which go together.
 //!
-//! From: ALGORITHMS 9. A reduction is a value that the search is given; what makes it right is beside the code that
+//! From: docs/theory/README.md 4. A reduction is a value that the search is given; what makes it right is beside the code that
 //! does it, in `kernel/reductions/`: `inert.rs`, `stubborn.rs`, `beliefs.rs`, `symmetry.rs`. Here is what each can be used with.
 //! Held by: testkit/tests/reductions.rs: every combination that is allowed.
 

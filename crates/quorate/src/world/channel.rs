@@ -156,7 +156,7 @@ impl Channel {
         counts_copies && !may_skip && room == Room::Unlimited
     }
 
-    /// Do steps of different processes commute, and never disable each other (ALGORITHMS, theorem 1)?
+    /// Do steps of different processes commute, and never disable each other (docs/theory/kernel.md 4)?
     pub(crate) fn commutes(self) -> bool {
         self.traits().commutes
     }

@@ -15,7 +15,7 @@ pub enum CrashSends {
 /// Whether crashes are steps.
 #[derive(Clone, PartialEq, Eq, Hash, Debug, Default)]
 pub enum Crashes {
-    /// No: a process that has crashed cannot be told from one that is slow.
+    /// No: a process that has crashed looks like one that is slow.
     #[default]
     Implicit,
     /// Yes, of some processes.
@@ -27,7 +27,7 @@ pub enum Crashes {
     },
 }
 
-/// More than this of a fault is surely a slip of the finger, and does not fit where it is counted.
+/// The most faults of a kind that a world may allow: they are counted in a byte.
 pub const BUDGET_MAX: usize = 255;
 
 /// What may happen to one process.

@@ -1,4 +1,4 @@
-//! The messages on their way to one process, as the channel keeps them.
+//! The messages on their way to one process, as the channel keeps them: what each kind of channel does.
 
 use super::channel::Channel;
 use super::{Delivery, World};
@@ -96,7 +96,7 @@ impl<T: InboxItem> Inbox<T> {
         match (world.delivery, world.channel) {
             (Delivery::InStepsConsumingAll, _) => positions.len() == self.waiting.len(),
             (_, Channel::Mailbox) => positions.iter().all(|position| *position < positions.len()),
-            // What comes before the last is gone in any case, so of equal messages there the first will do.
+            // Whatever comes before the last is gone afterwards, so among equal messages the first stands for all.
             (_, Channel::LossyMailbox) => {
                 let last = positions.iter().max();
                 positions.iter().all(|position| Some(position) == last || self.is_first(*position))
@@ -110,7 +110,7 @@ impl<T: InboxItem> Inbox<T> {
         self.waiting[..position].iter().all(|earlier| !earlier.same(&self.waiting[position]))
     }
 
-    /// Consumes messages. What is skipped in a lossy channel is gone as well; says how many those are.
+    /// Consumes messages, and with them those that a lossy channel skips. Returns how many were skipped.
     pub(crate) fn consume(&mut self, channel: Channel, positions: &[usize]) -> usize {
         let waiting = &self.waiting;
         let skipped_by = |at: usize, taken: usize| match channel {

@@ -1,27 +1,41 @@
-//! Interface events of the whole system, and skeletons: sets of them that contain the causes of all they contain.
+//! Interface events of the whole system, and skeletons: sets of events that contain the causes of all they contain.
 //!
-//! From: ALGORITHMS 4 and 6.1. An event is what it is because of its causes: the events of its component that it
-//! follows and the messages it receives, each named by the event that sent it. A skeleton is then just a set of events,
-//! and one is a prefix of another if it is a subset.
+//! From: docs/theory/components.md 1 and 2. An event is identified by its causes: the events of its component that it follows and
+//! the messages it receives, each named by the event that sent it. So a skeleton is just a set of events, and one is a
+//! prefix of another if it is a subset.
 //! Invariant: causes have smaller numbers than effects; equal events have one number.
-//! Restriction by: the tests below, testkit/tests/dir.rs.
+//! Held by: the tests below, testkit/tests/dir.rs.
 
-use std::collections::HashMap;
-
-use super::local::{LabelId, NodeId};
+use super::embedded::MessageId;
+use crate::base::Numbering;
 
 pub(super) type EventId = u32;
+/// What others see of an operation, by number: see [`Label`].
+pub(super) type LabelId = u32;
+/// A local skeleton of a component, by number (`local/tables.rs`).
+pub(super) type NodeId = usize;
+
+/// What others see of an operation.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+pub(super) struct Label {
+    /// The process that acts, by its position in its component.
+    pub(super) member: usize,
+    /// How many interface events of each member it follows, itself included.
+    pub(super) clock: Vec<usize>,
+    pub(super) received: Vec<MessageId>,
+    pub(super) sent: Vec<MessageId>,
+}
 
 /// A message between components: the event that sent it and its position among what that event sends.
 pub(super) type InterfaceMessage = (EventId, usize);
 
-/// What an event is to its component.
+/// What happens in an event.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub(super) enum What {
-    /// It receives or sends.
+    /// The component receives or sends.
     Interface(LabelId),
-    /// The component pauses at a point of a node, until something new is on offer. Nobody sees it: it is a device of
-    /// the search (see `local.rs`).
+    /// The component pauses at a point of a node, until it can receive something new. Nobody sees it: pauses are a
+    /// device of the search (see `local/tables.rs`).
     Pause(NodeId, usize),
 }
 
@@ -30,7 +44,7 @@ pub(super) enum What {
 pub(super) struct Event {
     pub(super) component: usize,
     pub(super) what: What,
-    /// The last events before it of each process of its component, by causes inside the component.
+    /// For each process of the component the last event that this one follows, by causes inside the component.
     pub(super) before: Vec<EventId>,
     /// The pause that it follows.
     pub(super) pause: Option<EventId>,
@@ -51,34 +65,34 @@ pub(super) type Skeleton = Vec<EventId>;
 /// All events known so far.
 #[derive(Default)]
 pub(super) struct Events {
-    list: Vec<Event>,
-    numbers: HashMap<Event, EventId>,
-    /// Each event as it is without pauses.
+    numbers: Numbering<Event>,
+    /// For each event the one that happens in its place if no component ever pauses; `None` for pauses.
     bare: Vec<Option<EventId>>,
 }
 
 impl Events {
     pub(super) fn get(&self, event: EventId) -> &Event {
-        &self.list[event as usize]
+        self.numbers.value(event)
     }
 
     /// The number of an event, if it is known.
     pub(super) fn known(&self, event: &Event) -> Option<EventId> {
-        self.numbers.get(event).copied()
+        self.numbers.find(event)
     }
 
-    /// The pauses that came since the last thing that others saw of an event's component.
+    /// The pauses of an event's component since others last saw something of it.
     pub(super) fn pauses_before(&self, event: &Event) -> Vec<EventId> {
         let since = |pause: &EventId| self.get(*pause).before == event.before;
         let first = event.pause.filter(since);
         std::iter::successors(first, |pause| self.get(*pause).pause.filter(since)).collect()
     }
 
-    /// The number of an event. Without pauses it is another, in which what was received before a pause is received by
-    /// what comes after it: `bare` says what it is then.
+    /// The number of an event. If no component ever paused, another event would happen in its place: one that also
+    /// receives what the component received before it paused, and whose causes have no pauses either. `bare` is what
+    /// happens in that event.
     pub(super) fn number(&mut self, event: Event, bare: What) -> EventId {
-        if let Some(known) = self.numbers.get(&event) {
-            return *known;
+        if let Some(known) = self.known(&event) {
+            return known;
         }
         let without_pauses = match event.what {
             What::Pause(..) => None,
@@ -95,32 +109,32 @@ impl Events {
             }
         };
         let bare = without_pauses.filter(|other| *other != event).map(|other| self.number(other, bare));
-        let fresh = EventId::try_from(self.list.len()).expect("fewer events than memory");
-        let itself = matches!(event.what, What::Interface(_)).then_some(fresh);
-        self.bare.push(bare.or(itself));
-        self.list.push(event.clone());
-        self.numbers.insert(event, fresh);
+        let is_interface = matches!(event.what, What::Interface(_));
+        let fresh = self.numbers.number(event);
+        self.bare.push(bare.or(is_interface.then_some(fresh)));
         fresh
     }
 
-    /// The events from this one on, each with what it is without pauses.
+    /// The events from this one on, each with the one that happens in its place without pauses.
     pub(super) fn from(&self, from: usize) -> impl Iterator<Item = (&Event, Option<EventId>)> {
-        self.list[from..].iter().zip(self.bare[from..].iter().copied())
+        self.numbers.values()[from..].iter().zip(self.bare[from..].iter().copied())
     }
 
     pub(super) fn count(&self) -> usize {
-        self.list.len()
+        self.numbers.len()
     }
 
-    /// Adds an event that was known before, with what it is without pauses.
-    pub(super) fn restore(&mut self, event: Event, bare: Option<EventId>) {
-        let fresh = EventId::try_from(self.list.len()).expect("fewer events than memory");
+    /// Adds an event of an earlier search. `false` if it is known already.
+    pub(super) fn restore(&mut self, event: Event, bare: Option<EventId>) -> bool {
+        if self.known(&event).is_some() {
+            return false;
+        }
+        self.numbers.number(event);
         self.bare.push(bare);
-        self.list.push(event.clone());
-        self.numbers.insert(event, fresh);
+        true
     }
 
-    /// A skeleton without its pauses.
+    /// A skeleton as it is if no component ever pauses.
     pub(super) fn bare(&self, skeleton: &[EventId]) -> Skeleton {
         let mut bare: Skeleton = skeleton.iter().filter_map(|event| self.bare[*event as usize]).collect();
         bare.sort_unstable();
@@ -133,9 +147,9 @@ impl Events {
     }
 
     /// The largest prefix of a skeleton in which a component has these events and no others.
-    pub(super) fn max_prefix(&self, skeleton: &[EventId], component: usize, kept: &[EventId]) -> Skeleton {
+    pub(super) fn max_prefix(&self, skeleton: &[EventId], component: usize, own: &[EventId]) -> Skeleton {
         self.without(skeleton, |event| {
-            self.get(event).component == component && kept.binary_search(&event).is_err()
+            self.get(event).component == component && own.binary_search(&event).is_err()
         })
     }
 
@@ -149,48 +163,6 @@ impl Events {
             }
         }
         prefix
-    }
-}
-
-/// Calls something for every set of elements that contains all that its elements need, each once. What an element
-/// needs comes before it.
-pub(super) fn for_each_closed_set<H>(
-    needs: &[Vec<usize>],
-    each: &mut dyn FnMut(&[usize]) -> Result<(), H>,
-) -> Result<(), H> {
-    fn extend<H>(
-        needs: &[Vec<usize>],
-        from: usize,
-        chosen: &mut Vec<usize>,
-        each: &mut dyn FnMut(&[usize]) -> Result<(), H>,
-    ) -> Result<(), H> {
-        each(chosen)?;
-        for next in from..needs.len() {
-            if needs[next].iter().all(|needed| chosen.binary_search(needed).is_ok()) {
-                chosen.push(next);
-                extend(needs, next + 1, chosen, each)?;
-                chosen.pop();
-            }
-        }
-        Ok(())
-    }
-    extend(needs, 0, &mut Vec::new(), each)
-}
-
-/// Every choice of one out of each of some lists of these sizes.
-pub(super) fn for_each_choice<H>(
-    sizes: &[usize],
-    each: &mut dyn FnMut(&[usize]) -> Result<(), H>,
-) -> Result<(), H> {
-    if sizes.contains(&0) {
-        return Ok(());
-    }
-    let mut chosen = vec![0; sizes.len()];
-    loop {
-        each(&chosen)?;
-        let Some(next) = (0..sizes.len()).find(|at| chosen[*at] + 1 < sizes[*at]) else { return Ok(()) };
-        chosen[next] += 1;
-        chosen[..next].fill(0);
     }
 }
 
@@ -208,7 +180,7 @@ mod tests {
         }
     }
 
-    /// An event that is called the same without pauses.
+    /// Numbers an event whose label is the same without pauses.
     fn note(events: &mut Events, event: Event) -> EventId {
         let what = event.what;
         events.number(event, what)
@@ -244,38 +216,5 @@ mod tests {
         let after = note(&mut events, event(0, 2, Some(a), Some(plain)));
         assert_eq!(events.bare(&[a, pause, b, c]), vec![a, plain, after]);
         assert!(b > plain && c > after, "causes come first");
-    }
-
-    #[test]
-    fn closed_sets_are_each_found_once() {
-        // Two chains of two, of which the second's last needs the first's first.
-        let needs = vec![vec![], vec![], vec![0], vec![0, 1]];
-        let mut found: Vec<Vec<usize>> = Vec::new();
-        let mut note = |set: &[usize]| {
-            found.push(set.to_vec());
-            Ok::<(), ()>(())
-        };
-        for_each_closed_set(&needs, &mut note).unwrap();
-        found.sort();
-        let count = found.len();
-        found.dedup();
-        // {}, 0, 1, 01, 02, 012, 013, 0123.
-        assert_eq!((count, found.len()), (8, 8));
-    }
-
-    #[test]
-    fn choices_are_each_found_once() {
-        let choices = |sizes: &[usize]| {
-            let mut found: Vec<Vec<usize>> = Vec::new();
-            let mut note = |chosen: &[usize]| {
-                found.push(chosen.to_vec());
-                Ok::<(), ()>(())
-            };
-            for_each_choice(sizes, &mut note).unwrap();
-            found
-        };
-        assert_eq!(choices(&[2, 1, 2]), [[0, 0, 0], [1, 0, 0], [0, 0, 1], [1, 0, 1]]);
-        assert_eq!(choices(&[]), [[0; 0]]);
-        assert!(choices(&[2, 0]).is_empty());
     }
 }

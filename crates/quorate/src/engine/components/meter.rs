@@ -1,23 +1,57 @@
-//! Limits and progress: what was done so far, told to the watch now and then.
+//! Limits and progress of a search, and the reasons why one ends early.
 
-use super::Halt;
+use super::events::Skeleton;
 use crate::engine::Search;
 use crate::report::{Coverage, Stopped, Watch};
 
-/// How many small things are done before the watch is told.
+/// How many small things are done between two calls of the watch.
 const TICKS: u32 = 32;
 
-/// About what a point of a component takes, with the step that leads to it.
+/// About how many bytes a point of a component takes, with the step that leads to it.
 pub(super) const POINT_BYTES: u64 = 1024;
+
+/// Why a search ends before everything is explored.
+pub(super) enum Halt {
+    Stopped(Stopped),
+    Panicking(Box<Panicking>),
+    Broken(Box<Broken>),
+}
+
+/// A prefix of a skeleton, with a point of each component's node there.
+pub(super) struct Cut {
+    pub(super) skeleton: Skeleton,
+    pub(super) points: Vec<usize>,
+}
+
+/// A property that does not hold at a cut.
+pub(super) struct Broken {
+    pub(super) property: usize,
+    pub(super) cut: Cut,
+}
+
+/// A panic at a point of a node.
+#[derive(Clone)]
+pub(super) struct Panic {
+    pub(super) point: usize,
+    /// Which of all panics that were found.
+    pub(super) number: usize,
+}
+
+/// A panic that can happen after a skeleton.
+pub(super) struct Panicking {
+    pub(super) skeleton: Skeleton,
+    pub(super) component: usize,
+    pub(super) panic: Panic,
+}
 
 /// What the local explorers have done.
 #[derive(Clone, Copy, Default)]
 pub(super) struct Done {
-    /// LocalPoints that were seen.
+    /// Points that were seen.
     pub(super) points: u64,
     /// Steps that were taken from them.
     pub(super) steps: u64,
-    /// Runs of components with agents of their own that went as far as nobody sees it.
+    /// Runs that were enumerated, each as far as it can go without being seen.
     pub(super) runs: u64,
 }
 
@@ -38,7 +72,7 @@ pub(super) struct Meter<'w> {
     bytes_max: Option<u64>,
     ticks: u32,
     done: Done,
-    /// What takes memory besides points: skeletons, tables, and what handlers answered.
+    /// Memory besides that of points: skeletons, tables, and answers of handlers.
     pub(super) other_bytes: u64,
     pub(super) coverage: Coverage,
     /// How many runs were enumerated.
@@ -60,7 +94,7 @@ impl<'w> Meter<'w> {
         }
     }
 
-    /// How many points of one table are too many.
+    /// How many points one table may have.
     pub(super) fn points_max(&self) -> u64 {
         self.states_max.unwrap_or(u64::MAX)
     }
@@ -72,20 +106,20 @@ impl<'w> Meter<'w> {
         self.pass()
     }
 
-    /// A table is in the making. What of it is new is not known yet.
+    /// This much has been done for a table that is not finished: what of it is new is not known yet.
     pub(super) fn glance(&mut self, under_way: Done) -> Result<(), Halt> {
         self.show(under_way);
         self.ask_watch()
     }
 
-    /// Shows what was done, with what is under way.
+    /// Updates the coverage: what was done, and what is under way.
     pub(super) fn show(&mut self, under_way: Done) {
         let Done { points, steps, runs } = self.done.plus(under_way);
         (self.coverage.states, self.coverage.transitions, self.runs) = (points, steps, runs);
         self.coverage.bytes = points * POINT_BYTES + self.other_bytes;
     }
 
-    /// Something small was done.
+    /// Something small was done: stops the search if a limit is reached.
     pub(super) fn pass(&mut self) -> Result<(), Halt> {
         let states = self.states_max.filter(|limit| self.coverage.states > *limit);
         if let Some(limit) = states {

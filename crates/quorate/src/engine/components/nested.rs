@@ -1,244 +1,119 @@
 //! Components that are systems of components: what such a one can do is composed of what its parts do.
 //!
-//! From: DEMETER, section 3, where a component may be any part of a system; ALGORITHMS 6.3: its local explorer may be any
-//! that finds all that can be seen of it. Here it is the global explorer, of the parts: what comes from outside is there
-//! from the beginning, as it is for a group, and what is seen outside happens as the local skeleton says. Whether an
-//! event is seen outside, and as what, is told by the event itself with its causes; so holding the parts to a skeleton
-//! is leaving events out.
-//! Differs from a group: runs of parts are not combined with each other, only counted: those of a part that end alike
-//! are one, as far as properties and others can see.
-//! Known: as in `local.rs`, a run that may stay where it is must be told by itself, so such runs are taken apart again.
-//! Invariant: a table is that of the group of all members, but for how runs are told apart.
-//! Restriction by: testkit/tests/dir.rs (the counts and verdicts of groups, and of an enumerator of runs), testkit/tests/nested.rs
-//! (searches that are stopped and go on, planted bugs, panics, restarts).
+//! From: DEMETER, section 3, where a component may be any part of a system; docs/theory/components.md 9: its local explorer may be
+//! any that finds all that can be seen of it. Here it is the global explorer, for the parts. The messages from
+//! outside are there from the beginning, as they are for a group, and what the outside sees happens as the local
+//! skeleton says (`global/boundary.rs`).
+//! Differs from a group: runs of different parts are not combined with each other, only counted. Runs of a part that
+//! end alike, as far as properties and the outside can see, are one class.
+//! Known: as in `local/tables.rs`, a run that may pause must be a point of its own, so the runs of such a class are
+//! taken apart again.
+//! Invariant: a table is that of the group of all members, but for which runs share a point.
+//! Held by: testkit/tests/dir.rs (the counts and verdicts of groups, and of an enumerator of runs),
+//! testkit/tests/nested.rs (searches that are stopped and go on, planted bugs, panics, restarts).
 
 use std::collections::{BTreeSet, HashMap, HashSet};
 
-use super::Halt;
-use super::checker::{ComponentChecker, MessageId};
-use super::events::{Event, EventId, Skeleton, What, for_each_choice, for_each_closed_set};
-use super::global::{Global, Situation};
-use super::journal::{Judged, hash128};
-use super::local::{Explored, FoundPoint, LabelId, Last, Locals, NodeId, Panic, Panicked, Table, Way};
-use super::meter::{Done, Meter, POINT_BYTES};
+use super::embedded::{ComponentChecker, MessageId};
+use super::events::{Event, EventId, Label, LabelId, NodeId, Skeleton, What};
+use super::global::{Boundary, Fate, Global, Situation};
+use super::local::{
+    Enumerate, ExploreComponent, Explored, Explorers, FoundPoint, Kind, Last, Locals, Merge, Panicked,
+    Restriction, Table, Wanted, Way,
+};
+use super::log::hash128;
+use super::meter::{Done, Halt, Meter, POINT_BYTES, Panic};
 use super::partition::Partition;
-use super::runs::{Label, Restriction};
-use crate::base::ProcessId;
+use crate::base::{ProcessId, for_each_choice, for_each_closed_set};
 use crate::engine::Search;
 
-/// What the components of a system are held to that is a component itself.
-pub(super) struct Frame {
-    /// What comes from outside, with how every skeleton begins.
-    begins: Skeleton,
-    /// What is seen outside of each member: all of it, in order.
-    skeleton: Vec<Vec<Label>>,
-    /// What could be seen outside next.
-    next: Vec<Label>,
-    /// Panics that can come next.
-    panics: Vec<(Skeleton, usize, Panic)>,
-}
-
-impl Frame {
-    /// How many events are seen outside.
-    fn seen(&self) -> usize {
-        self.skeleton.iter().map(Vec::len).sum()
+/// An explorer for each component of a checker: of points, of runs, or, where a component is a system, of its parts.
+pub(super) fn explorers<'e, E: ComponentChecker + 'e>(
+    checker: &mut E,
+    in_order: bool,
+    search: &Search,
+) -> Explorers<'e, E> {
+    let mut explorers: Explorers<'e, E> = Vec::new();
+    for component in 0..checker.components().count() {
+        explorers.push(if let Some(inside) = checker.inside(component) {
+            let members = checker.components().members(component).to_vec();
+            Box::new(Nested::new(inside, members, in_order, search))
+        } else if checker.local_points(component).is_some() {
+            Box::new(Merge)
+        } else {
+            Box::new(Enumerate)
+        });
     }
+    explorers
 }
 
-/// What is seen outside of an event.
-pub(super) struct Outside {
-    /// How many events that are seen outside it follows, by member, itself included if it is one.
-    clock: Vec<usize>,
-    label: Option<Label>,
-}
-
-/// What becomes of an event.
-enum Fate {
-    /// It can happen.
-    Happens,
-    /// Something else should be seen outside.
-    Deviates,
-    /// It would be seen outside next.
-    Next(Label),
-}
-
-/// Runs of the parts that end alike: in a skeleton, for each part, the node and the points.
+/// Runs of the parts that end alike: a skeleton, and for each part its node there and the points at which runs end.
 struct Class {
     skeleton: Skeleton,
     nodes: Vec<NodeId>,
     points: Vec<Vec<usize>>,
 }
 
-/// One of them.
+/// One of them: a skeleton without the messages from outside, and one point for each part.
 #[derive(Clone)]
-struct Pin {
+struct OneRun {
     skeleton: Skeleton,
     points: Vec<usize>,
-    /// A hash of who received what from whom: the steps of the members do not tell that of equal messages.
-    letters: u128,
+    /// A hash of who received what from whom: if messages are equal, the steps of the members do not show that.
+    receptions: u128,
 }
 
-/// A component that is a system.
-pub(super) struct Nested<E: ComponentChecker> {
-    global: Global<E>,
+/// The explorer of a component that is a system.
+struct Nested<'e, E: ComponentChecker> {
+    global: Global<'e, E>,
+    /// What a point of the component at the end of a run stands for.
     classes: HashMap<(NodeId, usize), Class>,
-    pins: HashMap<(NodeId, usize), Pin>,
-    /// The numbers of those that were taken apart, by the skeleton, without what comes from outside, and the points.
+    /// The points of runs that were taken apart.
+    runs: HashMap<(NodeId, usize), OneRun>,
+    /// Their numbers, by skeleton, without the messages from outside, and points of the parts.
     numbers: HashMap<(NodeId, Skeleton, Vec<usize>), usize>,
 }
 
 /// Runs of a part that end alike.
 struct Alike {
     observed: Vec<usize>,
-    /// What could be seen outside next.
+    /// What the outside could see next.
     next: Vec<Label>,
     points: Vec<usize>,
     traces: u128,
 }
 
-impl<E: ComponentChecker> Global<E> {
-    /// What is seen outside of an event.
-    fn outside(&mut self, event: EventId) -> &Outside {
-        if !self.outside.contains_key(&event) {
-            let outside = self.look_from_outside(event);
-            self.outside.insert(event, outside);
-        }
-        &self.outside[&event]
+/// What was seen at cuts so far: nodes of the parts, and observations of the members.
+#[derive(Default)]
+struct SeenAtCuts {
+    nodes: HashSet<Vec<NodeId>>,
+    observed: HashSet<Vec<usize>>,
+}
+
+impl<'e, E: ComponentChecker> Nested<'e, E> {
+    fn new(mut checker: E, members: Vec<ProcessId>, in_order: bool, search: &Search) -> Self
+    where
+        E: 'e,
+    {
+        let explorers = explorers(&mut checker, in_order, search);
+        let global = Global::new(checker, explorers, Boundary::inside(members), in_order, search, None);
+        let (classes, runs, numbers) = (HashMap::new(), HashMap::new(), HashMap::new());
+        Nested { global, classes, runs, numbers }
     }
 
-    fn look_from_outside(&mut self, event: EventId) -> Outside {
-        let Event { component, what, before, received, .. } = self.events.get(event).clone();
-        let mut clock = vec![0; self.members.len()];
-        // A pause is a device of the search: what comes after it does not follow all that came before.
-        for cause in before.into_iter().chain(received.iter().map(|(sender, _)| *sender)) {
-            let before = &self.outside(cause).clock;
-            clock.iter_mut().zip(before).for_each(|(ours, theirs)| *ours = (*theirs).max(*ours));
-        }
-        let label = match what {
-            What::Interface(label) if component != Partition::OUTSIDE => {
-                self.label_outside(component, label, &received, &mut clock)
-            }
-            What::Interface(_) | What::Pause(..) => None,
-        };
-        Outside { clock, label }
-    }
-
-    fn label_outside(
-        &self,
-        component: usize,
-        label: LabelId,
-        received: &[(EventId, usize)],
-        clock: &mut [usize],
-    ) -> Option<Label> {
-        let components = self.locals.checker.components();
-        let Label { member, sent, .. } = self.locals.label(label);
-        let from_outside = |(sender, at): &(EventId, usize)| {
-            let Event { component, what: What::Interface(label), .. } = self.events.get(*sender) else {
-                return None;
-            };
-            (*component == Partition::OUTSIDE).then(|| self.locals.label(*label).sent[*at])
-        };
-        let mut received: Vec<MessageId> = received.iter().filter_map(from_outside).collect();
-        received.sort_unstable();
-        let leaves = |message: &MessageId| {
-            components.of(self.locals.checker.ends_of(*message).1) == Partition::OUTSIDE
-        };
-        let sent: Vec<MessageId> = sent.iter().copied().filter(leaves).collect();
-        if received.is_empty() && sent.is_empty() {
-            return None;
-        }
-        let process = components.members(component)[*member];
-        let member = self.members.binary_search(&process).ok()?;
-        clock[member] += 1;
-        Some(Label { member, clock: clock.to_vec(), received, sent })
-    }
-
-    /// May an event happen, if the system is held to what is seen of it outside?
-    fn fate(&mut self, event: EventId) -> Fate {
-        let label = self.outside(event).label.clone();
-        let (Some(frame), Some(label)) = (&self.frame, label) else { return Fate::Happens };
-        let of_member = &frame.skeleton[label.member];
-        match of_member.get(label.clock[label.member] - 1) {
-            Some(allowed) if *allowed == label => Fate::Happens,
-            None if label.clock[label.member] == of_member.len() + 1 => Fate::Next(label),
-            _ => Fate::Deviates,
-        }
-    }
-
-    /// Has everything happened that is to be seen outside?
-    pub(super) fn has_all(&mut self, skeleton: &[EventId]) -> bool {
-        let Some(wanted) = self.frame.as_ref().map(Frame::seen) else { return true };
-        skeleton.iter().filter(|event| self.outside(**event).label.is_some()).count() == wanted
-    }
-
-    /// Of some events those that may happen. What could be seen outside next is noted.
-    pub(super) fn allowed(&mut self, events: Vec<EventId>, has_all: bool) -> Vec<EventId> {
-        if self.frame.is_none() {
-            return events;
-        }
-        let mut allowed = Vec::new();
-        for event in events {
-            match (self.fate(event), &mut self.frame) {
-                (Fate::Happens, _) => allowed.push(event),
-                (Fate::Next(label), Some(frame)) if has_all && !frame.next.contains(&label) => {
-                    frame.next.push(label);
-                }
-                (Fate::Next(_) | Fate::Deviates, _) => {}
-            }
-        }
-        allowed
-    }
-
-    /// A panic that can come next: inside of a component it counts if all has happened that is to be seen of that.
-    /// `false` if nothing holds these components to anything.
-    pub(super) fn note_panic(&mut self, skeleton: &Skeleton, component: usize, panic: &Panic) -> bool {
-        let has_all = self.has_all(skeleton);
-        let Some(frame) = &mut self.frame else { return false };
-        if has_all && frame.panics.is_empty() {
-            frame.panics.push((skeleton.clone(), component, panic.clone()));
-        }
-        true
-    }
-
-    /// With what every skeleton begins.
-    pub(super) fn beginning(&self) -> Skeleton {
-        self.frame.as_ref().map_or(Skeleton::new(), |frame| frame.begins.clone())
-    }
-
-    /// Of the points where a component that is held may be at the end, those at which it may stay, though it could do
-    /// something elsewhere: the events that can happen are given.
-    pub(super) fn allowed_pauses(&self, table: &Table, possible: &[EventId]) -> Vec<usize> {
-        let received = |event: &EventId| &self.events.get(*event).received;
-        let within = |less: &EventId, more: &EventId| {
-            received(less).iter().all(|message| received(more).contains(message))
-        };
-        let label = |event: &EventId| match self.events.get(*event).what {
-            What::Interface(label) => Some(label),
-            What::Pause(..) => None,
-        };
-        let stays = |next: &[LabelId]| {
-            let own: Vec<&EventId> = possible
-                .iter()
-                .filter(|event| label(event).is_some_and(|label| next.contains(&label)))
-                .collect();
-            possible.iter().any(|wanted| !own.iter().any(|event| within(event, wanted)))
-        };
-        table.last.iter().filter(|(_, next)| stays(next)).map(|(point, _)| *point).collect()
-    }
-
-    /// The events that stand for what comes from outside: equal messages, or those of one sender to one receiver, follow
-    /// each other.
+    /// The events that stand for the messages from outside. Messages that are equal, or where channels keep their
+    /// order those of one sender to one receiver, follow each other.
     fn environment(&mut self, arrivals: &[MessageId]) -> Skeleton {
         let mut last: HashMap<(Option<MessageId>, ProcessId, ProcessId), EventId> = HashMap::new();
         let mut environment = Skeleton::new();
         for &message in arrivals {
-            let (from, to) = self.locals.checker.ends_of(message);
-            let line = ((!self.is_in_order()).then_some(message), from, to);
+            let (from, to) = self.global.locals.checker.ends_of(message);
+            let line = ((!self.global.in_order).then_some(message), from, to);
             let label = Label { member: 0, clock: Vec::new(), received: Vec::new(), sent: vec![message] };
-            let what = What::Interface(self.locals.number_label(label));
+            let what = What::Interface(self.global.locals.number_label(label));
             let before = last.get(&line).copied().into_iter().collect();
             let (component, pause, received) = (Partition::OUTSIDE, None, Vec::new());
-            let event = self.events.number(Event { component, what, before, pause, received }, what);
+            let event = self.global.events.number(Event { component, what, before, pause, received }, what);
             last.insert(line, event);
             environment.push(event);
         }
@@ -246,50 +121,41 @@ impl<E: ComponentChecker> Global<E> {
         environment
     }
 
-    /// A skeleton without what comes from outside: that may be more later, or less of what was not received.
+    /// A skeleton without the messages from outside: with others on offer the run is the same.
     fn without_environment(&self, skeleton: &Skeleton) -> Skeleton {
-        let is_own = |event: &EventId| self.events.get(*event).component != Partition::OUTSIDE;
+        let is_own = |event: &EventId| self.global.events.get(*event).component != Partition::OUTSIDE;
         skeleton.iter().copied().filter(is_own).collect()
     }
 
-    /// A hash of who received what from whom, the same whatever the numbers.
-    fn letters(&self, skeleton: &Skeleton) -> u128 {
+    /// A hash of who received what from whom, which does not depend on how events are numbered.
+    fn receptions(&self, skeleton: &Skeleton) -> u128 {
         let mut events: HashMap<EventId, (ProcessId, usize)> = HashMap::new();
         let mut done: HashMap<ProcessId, usize> = HashMap::new();
-        let mut letters: BTreeSet<_> = BTreeSet::new();
+        let mut receptions: BTreeSet<_> = BTreeSet::new();
         for &number in skeleton {
-            let event = self.events.get(number);
+            let event = self.global.events.get(number);
             let What::Interface(label) = event.what else { continue };
-            let process =
-                self.locals.checker.components().members(event.component)[self.locals.label(label).member];
+            let process = self.global.locals.checker.components().members(event.component)
+                [self.global.locals.label(label).member];
             let nth = done.entry(process).or_default();
             *nth += 1;
             events.insert(number, (process, *nth));
             let senders = event.received.iter().map(|(sender, at)| (events.get(sender).copied(), *at));
-            letters.extend(senders.map(|from| (process, *nth, from)));
+            receptions.extend(senders.map(|from| (process, *nth, from)));
         }
-        hash128(&letters)
+        hash128(&receptions)
     }
 
-    /// A skeleton in which every component pauses at a point.
-    fn pinned(&mut self, pin: &Pin, meter: &mut Meter<'_>) -> Result<Skeleton, Halt> {
-        let mut skeleton = pin.skeleton.clone();
-        for (component, point) in pin.points.iter().enumerate() {
-            let position = self.position(&pin.skeleton, component, meter)?;
-            let pause = self.pause_event(component, &position, point.to_owned(), Vec::new());
+    /// The skeleton of a run in which every part pauses at its point.
+    fn paused(&mut self, run: &OneRun, meter: &mut Meter<'_>) -> Result<Skeleton, Halt> {
+        let mut skeleton = run.skeleton.clone();
+        for (component, point) in run.points.iter().enumerate() {
+            let position = self.global.position(&run.skeleton, component, meter)?;
+            let pause = self.global.pause_event(component, &position, point.to_owned(), Vec::new());
             skeleton.push(pause);
         }
         skeleton.sort_unstable();
         Ok(skeleton)
-    }
-}
-
-impl<E: ComponentChecker> Nested<E> {
-    pub(super) fn new(checker: E, members: Vec<ProcessId>, in_order: bool, search: &Search) -> Self {
-        let mut global = Global::new(checker, in_order, search, None);
-        global.members = members;
-        let (classes, pins, numbers) = (HashMap::new(), HashMap::new(), HashMap::new());
-        Nested { global, classes, pins, numbers }
     }
 
     /// The nodes of the parts in a skeleton.
@@ -303,7 +169,7 @@ impl<E: ComponentChecker> Nested<E> {
         (0..self.global.components()).map(|part| self.global.situation(skeleton, part, meter)).collect()
     }
 
-    /// The runs of a part that end in a skeleton, by what properties and others see of it.
+    /// The runs of a part that end in a skeleton, by what properties and the outside see of them.
     fn alike(&mut self, part: usize, situation: &Situation) -> Vec<Alike> {
         let events = self.global.possible_events(part, situation);
         let mut classes: Vec<Alike> = Vec::new();
@@ -318,7 +184,7 @@ impl<E: ComponentChecker> Nested<E> {
         }
         for (point, next) in &situation.table.last {
             let of_next: Vec<&Fate> = next.iter().filter_map(|label| fates.get(label)).flatten().collect();
-            if of_next.iter().any(|fate| matches!(fate, Fate::Happens)) {
+            if of_next.iter().any(|fate| matches!(fate, Fate::Allowed)) {
                 continue;
             }
             let mut outside: BTreeSet<usize> = BTreeSet::new();
@@ -345,13 +211,18 @@ impl<E: ComponentChecker> Nested<E> {
         classes
     }
 
-    /// What the members see at points of the parts.
+    /// What properties see of the members at points of the parts.
     fn observed(&self, of_parts: &[&[usize]]) -> Vec<usize> {
-        let mut observed = vec![0; self.global.members.len()];
+        let mut observed = vec![0; self.global.boundary.members().len()];
         for (part, of_part) in of_parts.iter().enumerate() {
             let members = self.global.locals.checker.components().members(part);
             for (process, number) in members.iter().zip(*of_part) {
-                let at = self.global.members.binary_search(process).expect("a part has members of the whole");
+                let at = self
+                    .global
+                    .boundary
+                    .members()
+                    .binary_search(process)
+                    .expect("a part has members of the whole");
                 observed[at] = *number;
             }
         }
@@ -364,18 +235,15 @@ impl<E: ComponentChecker> Nested<E> {
         for (part, (node, point)) in nodes.iter().zip(points).enumerate() {
             let members = self.global.locals.checker.components().members(part);
             for (agent, step) in self.global.locals.run(*node, *point) {
-                let at = self
-                    .global
-                    .members
-                    .binary_search(&members[*agent])
-                    .expect("a part has members of the whole");
+                let all = self.global.boundary.members();
+                let at = all.binary_search(&members[*agent]).expect("a part has members of the whole");
                 way.push((at, step.clone()));
             }
         }
         way
     }
 
-    /// The ends of runs in a skeleton: every combination of ends of the parts.
+    /// Notes the ends of runs in a skeleton: every combination of ends of the parts.
     fn note_ends(
         &mut self,
         skeleton: &Skeleton,
@@ -409,18 +277,19 @@ impl<E: ComponentChecker> Nested<E> {
         })
     }
 
-    /// What can be seen in the course of a skeleton, once all has happened that is to be seen outside.
-    fn note_sights(
+    /// Notes what properties can see at any cut of a skeleton in which everything has happened that the outside is to
+    /// see.
+    fn note_cuts(
         &mut self,
         skeleton: &Skeleton,
-        known: &mut (HashSet<Vec<NodeId>>, HashSet<Vec<usize>>),
+        seen: &mut SeenAtCuts,
         found: &mut Explored<E::Step>,
         meter: &mut Meter<'_>,
     ) -> Result<(), Halt> {
-        // What is seen outside has happened, with all its causes.
+        // Everything that the outside sees has happened, with all causes.
         let mut has_happened: BTreeSet<EventId> = BTreeSet::new();
         for &event in skeleton.iter().rev() {
-            let is_seen = self.global.outside(event).label.is_some()
+            let is_seen = self.global.is_seen_outside(event)
                 || self.global.events.get(event).component == Partition::OUTSIDE;
             if is_seen || has_happened.contains(&event) {
                 has_happened.insert(event);
@@ -440,12 +309,12 @@ impl<E: ComponentChecker> Nested<E> {
                 has_happened.iter().copied().chain(chosen.iter().map(|at| open[*at])).collect();
             cut.sort_unstable();
             let nodes = self.nodes_in(&cut, meter)?;
-            if !known.0.insert(nodes.clone()) {
+            if !seen.nodes.insert(nodes.clone()) {
                 return Ok(());
             }
             let mut shown: Vec<Vec<usize>> = Vec::new();
             for (part, node) in nodes.iter().enumerate() {
-                let offers = self.global.offers_for_sights(&cut, part, *node);
+                let offers = self.global.offers_for_view(&cut, part, *node);
                 shown.push(self.global.locals.table(*node, &offers, meter)?.points.clone());
             }
             let sizes: Vec<usize> = shown.iter().map(Vec::len).collect();
@@ -457,7 +326,7 @@ impl<E: ComponentChecker> Nested<E> {
                 };
                 let observed: Vec<&[usize]> = nodes.iter().zip(&points).map(of_part).collect();
                 let observed = self.observed(&observed);
-                if known.1.insert(observed.clone()) {
+                if seen.observed.insert(observed.clone()) {
                     found.shown.insert(found.points.len());
                     found.points.push(FoundPoint { way: self.way(&nodes, &points), observed, alike: None });
                 }
@@ -466,7 +335,7 @@ impl<E: ComponentChecker> Nested<E> {
         })
     }
 
-    /// A panic of a part.
+    /// Notes a panic of a part.
     fn note_panic(
         &mut self,
         (skeleton, part, panic): &(Skeleton, usize, Panic),
@@ -476,55 +345,55 @@ impl<E: ComponentChecker> Nested<E> {
         let nodes = self.nodes_in(skeleton, meter)?;
         let mut points = vec![0; nodes.len()];
         points[*part] = panic.point;
-        // Whatever the others do there, it goes together.
+        // The other parts may be at any point of their nodes.
         for (part, node) in nodes.iter().enumerate() {
-            let offers = self.global.offers_for_sights(skeleton, part, *node);
+            let offers = self.global.offers_for_view(skeleton, part, *node);
             self.global.locals.table(*node, &offers, meter)?;
         }
         let (step, message) = self.global.locals.panics[panic.number].clone();
-        let observed = vec![0; self.global.members.len()];
+        let observed = vec![0; self.global.boundary.members().len()];
         found.panics.push(Panicked { point: found.points.len(), step: step.map(|step| (0, step)), message });
         found.points.push(FoundPoint { way: self.way(&nodes, &points), observed, alike: None });
         Ok(())
     }
 
-    /// What the system can do that is held to a local skeleton, in its own numbers; and for each end, what it stands for.
-    fn explore(
+    /// What the system can do under a restriction, in its own numbers; and for each end of a run, what it stands for.
+    /// With a pause it is what the system can do after that.
+    fn explore_parts(
         &mut self,
         restriction: &Restriction<E::Step>,
-        pin: Option<(NodeId, usize)>,
+        pause: Option<(NodeId, usize)>,
         meter: &mut Meter<'_>,
     ) -> Result<(Explored<E::Step>, Vec<Class>), Halt> {
-        let mut begins = self.global.environment(&restriction.arrivals);
-        let pinned = |point| self.pins.get(&point).cloned();
-        let pin = pin
-            .map(|point| pinned(point).expect("a bug in quorate: a system pauses where no run of it does"));
-        if let Some(pin) = &pin {
-            begins.extend(self.global.pinned(pin, meter)?);
+        let mut begins = self.environment(&restriction.arrivals);
+        if let Some(pause) = pause {
+            let run = self.runs.get(&pause).cloned();
+            let run = run.expect("a bug in quorate: a system pauses where no run of it does");
+            begins.extend(self.paused(&run, meter)?);
             begins.sort_unstable();
         }
-        let (next, panics) = (Vec::new(), Vec::new());
-        self.global.restrict(Frame { begins, skeleton: restriction.skeleton.clone(), next, panics });
-        let mut bare: Vec<Skeleton> = Vec::new();
-        self.global.explore(meter, &mut |_, skeleton, _| {
-            bare.push(skeleton.clone());
-            Ok(Judged::default())
-        })?;
+        self.global.restrict(begins, restriction.skeleton.clone());
+        let mut skeletons: Vec<Skeleton> = Vec::new();
+        while let Some(skeleton) = self.global.next(meter)? {
+            skeletons.push(skeleton);
+        }
+        // What follows a pause is about certain runs, so the pauses stay. Otherwise they have only helped to find
+        // things.
+        if pause.is_some() {
+            skeletons = self.global.found().to_vec();
+        }
         let mut found = Explored::default();
         let mut classes = Vec::new();
-        let mut known = (HashSet::new(), HashSet::new());
-        // What begins with a pause is looked at with it, since it is about certain runs; otherwise pauses only help to find
-        // things.
-        let skeletons = if pin.is_some() { self.global.found().to_vec() } else { bare };
+        let mut seen = SeenAtCuts::default();
         for skeleton in skeletons {
             if self.global.has_all(&skeleton) {
                 self.note_ends(&skeleton, &mut found, &mut classes, meter)?;
-                if pin.is_none() {
-                    self.note_sights(&skeleton, &mut known, &mut found, meter)?;
+                if pause.is_none() {
+                    self.note_cuts(&skeleton, &mut seen, &mut found, meter)?;
                 }
             }
         }
-        let Some(Frame { next, panics, .. }) = self.global.let_go() else { return Ok((found, classes)) };
+        let (next, panics) = self.global.boundary.came_up();
         found.branches = next;
         for label in found.last.iter().flat_map(|last| &last.next) {
             if !found.branches.contains(label) {
@@ -538,86 +407,48 @@ impl<E: ComponentChecker> Nested<E> {
     }
 }
 
-impl<E: ComponentChecker> Locals<E> {
-    /// Is a component a system itself?
-    pub(super) fn is_nested(&self, component: usize) -> bool {
-        self.nested.contains_key(&component)
+impl<'e, E: ComponentChecker + 'e> ExploreComponent<E> for Nested<'e, E> {
+    fn kind(&self) -> Kind {
+        Kind::Composed
     }
 
-    /// What a component can do that is a system itself.
-    pub(super) fn compose_inside(
+    fn explore(
         &mut self,
-        node: NodeId,
-        offers: &[MessageId],
+        locals: &mut Locals<'_, E>,
+        wanted: &Wanted,
         meter: &mut Meter<'_>,
     ) -> Result<Table, Halt> {
-        let compose =
-            |locals: &mut Self, nested: &mut Nested<E>| locals.compose_parts(nested, node, offers, meter);
-        self.with_nested(self.component(node), compose).expect("it is a system")
-    }
-
-    /// Does something with a component that is a system; nothing with others.
-    fn with_nested<T>(
-        &mut self,
-        component: usize,
-        what: impl FnOnce(&mut Self, &mut Nested<E>) -> T,
-    ) -> Option<T> {
-        let mut nested = self.nested.remove(&component)?;
-        let done = what(self, &mut nested);
-        self.nested.insert(component, nested);
-        Some(done)
-    }
-
-    fn compose_parts(
-        &mut self,
-        nested: &mut Nested<E>,
-        node: NodeId,
-        offers: &[MessageId],
-        meter: &mut Meter<'_>,
-    ) -> Result<Table, Halt> {
-        // How its runs begin is told by a pin.
-        let restriction = Restriction { begins: Vec::new(), ..self.restriction(node, offers) };
-        let restriction = restriction.translated_to(&mut nested.global.locals.checker, &self.checker);
-        let (found, classes) = nested.explore(&restriction, self.pause_before(node), meter)?;
-        let inner = &mut nested.global.locals.checker;
+        let node = wanted.node;
+        // After a pause the skeleton of the parts says how runs begin, not their operations.
+        let restriction = Restriction { begins: Vec::new(), ..locals.restriction(wanted) };
+        let restriction = restriction.translated_to(&mut self.global.locals.checker, &locals.checker);
+        let (found, classes) = self.explore_parts(&restriction, locals.pause_before(node), meter)?;
+        let inner = &mut self.global.locals.checker;
         for asked in inner.learned().unwrap_or_default() {
-            self.checker.learn_from(inner, &asked);
+            locals.checker.learn_from(inner, &asked);
         }
-        let found = found.translated_to(&mut self.checker, inner, restriction.component);
+        let found = found.translated_to(&mut locals.checker, inner, restriction.component);
         let ends: Vec<usize> = found.last.iter().map(|last| last.point).collect();
-        let (table, numbers) = self.adopt(node, found, meter)?;
+        let (table, numbers) = locals.adopt(node, found, meter)?;
         for (point, class) in ends.into_iter().zip(classes) {
-            nested.classes.insert((node, numbers[point]), class);
+            self.classes.insert((node, numbers[point]), class);
         }
         Ok(table)
     }
 
-    /// The runs of a component that a point stands for, each by itself.
-    pub(super) fn apart(
+    fn apart(
         &mut self,
-        node: NodeId,
-        point: usize,
+        locals: &mut Locals<'_, E>,
+        (node, point): (NodeId, usize),
         meter: &mut Meter<'_>,
     ) -> Result<Vec<usize>, Halt> {
-        let take_apart =
-            |locals: &mut Self, nested: &mut Nested<E>| locals.taken_apart(nested, node, point, meter);
-        self.with_nested(self.component(node), take_apart).unwrap_or_else(|| Ok(vec![point]))
-    }
-
-    fn taken_apart(
-        &mut self,
-        nested: &mut Nested<E>,
-        node: NodeId,
-        point: usize,
-        meter: &mut Meter<'_>,
-    ) -> Result<Vec<usize>, Halt> {
-        let Some(Class { skeleton, nodes, points }) = nested.classes.get(&(node, point)) else {
+        let Some(Class { skeleton, nodes, points }) = self.classes.get(&(node, point)) else {
             return Ok(vec![point]);
         };
-        let skeleton = nested.global.without_environment(skeleton);
-        let letters = nested.global.letters(&skeleton);
+        let skeleton = self.without_environment(skeleton);
+        let receptions = self.receptions(&skeleton);
         let (nodes, points) = (nodes.clone(), points.clone());
-        let inner = &mut nested.global.locals;
+        let inner = &mut self.global.locals;
         let mut parts: Vec<Vec<usize>> = Vec::new();
         for (node, points) in nodes.iter().zip(&points) {
             let mut of_part = Vec::new();
@@ -627,52 +458,46 @@ impl<E: ComponentChecker> Locals<E> {
             parts.push(of_part);
         }
         let sizes: Vec<usize> = parts.iter().map(Vec::len).collect();
-        let (component, observed) = (self.component(node), self.point(node, point).observed.clone());
+        let (component, observed) = (locals.component(node), locals.point(node, point).observed.clone());
         let mut apart = Vec::new();
         for_each_choice(&sizes, &mut |chosen| {
-            // There may be very many, though few are told as long as they are alike.
+            // There may be very many, although they were few as long as they counted as alike.
             meter.glance(Done::default())?;
             let points: Vec<usize> = parts.iter().zip(chosen).map(|(part, at)| part[*at]).collect();
             let key = (node, skeleton.clone(), points);
-            if let Some(known) = nested.numbers.get(&key) {
+            if let Some(known) = self.numbers.get(&key) {
                 apart.push(*known);
                 return Ok(());
             }
-            let way = nested.way(&nodes, &key.2);
-            let inner = &nested.global.locals.checker;
-            let told = way
+            let way = self.way(&nodes, &key.2);
+            let inner = &self.global.locals.checker;
+            let way = way
                 .iter()
-                .map(|(agent, step)| self.checker.step_of(inner, component, *agent, step))
+                .map(|(agent, step)| locals.checker.step_of(inner, component, *agent, step))
                 .collect();
             let number =
-                self.run_point(node, FoundPoint { way: told, observed: observed.clone(), alike: Some(1) });
+                locals.run_point(node, FoundPoint { way, observed: observed.clone(), alike: Some(1) });
             meter.other_bytes += POINT_BYTES;
-            let pin = Pin { skeleton: key.1.clone(), points: key.2.clone(), letters };
-            nested.pins.insert((node, number), pin);
-            nested.numbers.insert(key, number);
+            let run = OneRun { skeleton: key.1.clone(), points: key.2.clone(), receptions };
+            self.runs.insert((node, number), run);
+            self.numbers.insert(key, number);
             apart.push(number);
             Ok(())
         })?;
         Ok(apart)
     }
 
-    /// For a run of a system that was taken apart: a hash of what its steps do not tell.
-    pub(super) fn letters(&self, node: NodeId, point: usize) -> Option<u128> {
-        let nested = self.nested.get(&self.component(node))?;
-        nested.pins.get(&(node, point)).map(|pin| pin.letters)
+    fn distinction(&self, node: NodeId, point: usize) -> Option<u128> {
+        self.runs.get(&(node, point)).map(|run| run.receptions)
     }
 
-    /// The maximal traces of components that are no systems that a point at the end of a run stands for: hashes, and how
-    /// many each is for.
-    pub(super) fn ends(&mut self, node: NodeId, point: usize) -> Vec<(u128, u128)> {
-        let component = self.component(node);
-        let Some(nested) = self.nested.get_mut(&component) else {
-            return vec![(self.end(node, point), self.point(node, point).traces)];
+    fn ends_of_parts(&mut self, node: NodeId, point: usize) -> Option<Vec<(u128, u128)>> {
+        let Some(Class { nodes, points, .. }) = self.classes.get(&(node, point)) else {
+            return Some(Vec::new());
         };
-        let Some(Class { nodes, points, .. }) = nested.classes.get(&(node, point)) else { return Vec::new() };
-        let inner = &mut nested.global.locals;
+        let inner = &mut self.global.locals;
         let of_part =
             nodes.iter().zip(points).flat_map(|(node, points)| points.iter().map(|at| (*node, *at)));
-        of_part.flat_map(|(node, point)| inner.ends(node, point)).collect()
+        Some(of_part.flat_map(|(node, point)| inner.ends(node, point)).collect())
     }
 }

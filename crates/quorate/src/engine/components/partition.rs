@@ -3,7 +3,7 @@
 //! From: Guo et al., DEMETER (SOSP 2011), section 3.1.
 //! Invariant: every process of a system is in exactly one component; a component that is a system has its own division
 //! into components, in which the processes elsewhere are outside.
-//! Restriction by: testkit/tests/dir.rs, testkit/tests/nested.rs.
+//! Held by: testkit/tests/dir.rs, testkit/tests/nested.rs.
 
 use crate::base::ProcessId;
 use crate::model::{Envelope, Model};
@@ -19,7 +19,7 @@ pub enum Part {
 }
 
 impl Part {
-    /// The same without systems of one part.
+    /// The part itself, or, of a system of one part, that part.
     fn whole(&self) -> &Part {
         match self {
             Part::System(parts) if parts.len() == 1 => parts[0].whole(),
@@ -36,17 +36,17 @@ impl Part {
     }
 }
 
-/// Which processes make up which component.
+/// A division of a system: which processes make up which component.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Partition {
     members: Vec<Vec<ProcessId>>,
     of: Vec<usize>,
-    /// What those are made of that are systems themselves.
+    /// For each component that is a system itself, its division.
     inner: Vec<Option<Partition>>,
 }
 
 impl Partition {
-    /// The component of a process that is in none: outside of the system that these make up.
+    /// The component of a process that is in none: it is outside of the system.
     pub const OUTSIDE: usize = usize::MAX;
 
     /// Every process by itself.
@@ -112,13 +112,13 @@ impl Partition {
         self.of[process.index()]
     }
 
-    /// What a component is made of, if it is a system itself.
+    /// How a component is divided, if it is a system itself.
     pub fn inside(&self, component: usize) -> Option<&Partition> {
         self.inner[component].as_ref()
     }
 }
 
-/// What a process does in a step, with the messages by what they say.
+/// What a process does in a step, with the messages by content.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct LocalStep {
     /// What kind of step.

@@ -1,10 +1,10 @@
 //! How a property could be broken, by what the local closure allows: combinations of local states that violate it.
 //!
-//! From: LMC 4.1 and 4.2; ALGORITHMS 5.2 and 5.3. Local states that look the same to a property are interchangeable, so
+//! From: LMC 4.1 and 4.2; docs/theory/closure.md 3. Local states that look the same to a property are interchangeable, so
 //! combinations are of classes of such states, and a process that makes no difference to one is left open. A
 //! combination that a run can reach is reached by local states that lead to it in the closure: a process never leaves
 //! them. If these states alone cannot send each other what it takes, the combination is refuted at once; if not, a
-//! search that stays within them tells (`engine/local.rs`).
+//! search that stays within them decides (`engine/local.rs`).
 //! Differs: there, every combination is followed back along all sequences of events that lead to it.
 //! Held by: testkit/tests/local.rs.
 
@@ -19,7 +19,7 @@ use crate::kernel::process::INITIAL;
 use crate::model::Model;
 use crate::property::{Property, When};
 
-/// What tells local states apart when they are combined.
+/// Which local states are different when they are combined.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum CombineBy {
     /// What the property observes of them: LMC-OPT, for every property.

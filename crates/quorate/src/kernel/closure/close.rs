@@ -2,9 +2,10 @@
 //! between them. It contains every local step of every run, and needs no search over global states.
 //!
 //! From: Guerraoui and Yabandeh, Model Checking a Networked System Without the Network (NSDI 2011), section 4;
-//! ALGORITHMS 5.1. There a message that was sent once can be received in any local state (level [`Level::Loose`]),
-//! which on a finite system may go on for ever: a counter that counts one message again and again. So precision is raised, process by process, where that happens:
-//! a message is not consumed more often than its sender can send it, on all ways to a local state
+//! docs/theory/closure.md 1. There a message that was sent once can be received in any local state (level
+//! [`Level::Loose`]), which on a finite system may go on for ever: a counter that counts one message again and again.
+//! Where that happens precision is raised, process by process: a message is not consumed more often than its sender can
+//! send it, on all ways to a local state
 //! ([`Level::Least`]) or on the one way that leads there ([`Level::Exact`], where what was consumed is a part of the
 //! node). All three contain every step of every run: how often a message can be sent is taken from the sender's graph
 //! itself, which only grows.
@@ -43,7 +44,7 @@ pub(crate) struct Closure<'m> {
     threads: usize,
     /// At most so many steps of a process by itself.
     events_max: Option<u32>,
-    /// Why the closure is not there, if it is not.
+    /// Why there is no closure, if there is none.
     gave_up: Option<GaveUp>,
 }
 
@@ -119,7 +120,8 @@ impl<'m> Closure<'m> {
     /// Every message that is on its way at the start.
     fn in_flight(&self) -> impl Iterator<Item = (ProcessId, Envelope)> {
         self.processes.iter().flat_map(|process| {
-            let named = |message| (process.mail.receiver(message), process.mail.envelope(message).clone());
+            let named =
+                |message| (process.ask.mail.receiver(message), process.ask.mail.envelope(message).clone());
             process.graph.start().messages().map(named)
         })
     }
@@ -141,8 +143,9 @@ impl<'m> Closure<'m> {
         let times = |sent: u32| Supply::Times(if once { 1 } else { sent.saturating_add(doubled) });
         let mut all: Vec<(ProcessId, Envelope, Supply)> = Vec::new();
         for process in &self.processes {
-            for (message, sent) in sent_at_most(process.size(), &process.edges, &process.mail) {
-                let (to, envelope) = (process.mail.receiver(message), process.mail.envelope(message).clone());
+            for (message, sent) in sent_at_most(process.size(), &process.edges, &process.ask.mail) {
+                let (to, envelope) =
+                    (process.ask.mail.receiver(message), process.ask.mail.envelope(message).clone());
                 all.push((to, envelope, sent.map_or(Supply::Always, times)));
             }
         }
@@ -153,7 +156,7 @@ impl<'m> Closure<'m> {
         all.extend(self.model.ids().flat_map(forged));
         let mut supplies: Vec<HashMap<MessageId, Supply>> = vec![HashMap::new(); self.processes.len()];
         for (to, envelope, supply) in all.into_iter().filter(|(to, ..)| self.model.monitor(*to).is_none()) {
-            let message = self.processes[to.index()].mail.number(to, envelope);
+            let message = self.processes[to.index()].ask.mail.number(to, envelope);
             supplies[to.index()].insert(message, supply);
         }
         for (process, supply) in self.processes.iter().zip(&mut supplies) {
@@ -170,7 +173,7 @@ impl<'m> Closure<'m> {
         self.processes.iter().map(ProcessClosure::bytes).sum()
     }
 
-    /// Why it is not there, if it is not.
+    /// Why there is no closure, if there is none.
     pub(crate) fn gave_up(&self) -> Option<GaveUp> {
         self.gave_up
     }
@@ -187,7 +190,7 @@ impl<'m> Closure<'m> {
         self.processes.iter().map(|process| process.level)
     }
 
-    /// How much there is. Local states are counted once, however closely they are told apart.
+    /// How much there is. A local state counts once, in however many nodes it is.
     pub(crate) fn size(&self) -> ClosureSize {
         let locals = |process: &ProcessClosure<'_>| {
             let nodes = 0..u32::try_from(process.size()).unwrap_or(u32::MAX);
@@ -209,13 +212,13 @@ impl<'m> Closure<'m> {
 
     /// Runs of handlers so far.
     pub(crate) fn handler_calls(&self) -> u64 {
-        self.processes.iter().map(|process| process.handlers.calls()).sum()
+        self.processes.iter().map(|process| process.ask.handlers.calls()).sum()
     }
 
-    /// The handler that was found to answer differently when asked twice.
+    /// What answered differently when it was asked twice, and how.
     pub(crate) fn impure(&mut self) -> Option<&str> {
-        self.processes.iter_mut().for_each(|process| process.handlers.conclude());
-        self.processes.iter().find_map(|process| process.handlers.impure())
+        self.processes.iter_mut().for_each(|process| process.ask.handlers.conclude());
+        self.processes.iter().find_map(|process| process.ask.handlers.impure())
     }
 
     /// The steps of a process, apart from those that panic.
@@ -229,13 +232,16 @@ impl<'m> Closure<'m> {
         let mut steps = Vec::new();
         for process in &self.processes {
             let mut number = |message: &MessageId| {
-                numbers.number((process.mail.receiver(*message), process.mail.envelope(*message).clone()))
+                numbers.number((
+                    process.ask.mail.receiver(*message),
+                    process.ask.mail.envelope(*message).clone(),
+                ))
             };
             let mut flat = |edge: &Edge| FlatStep {
                 from: edge.from,
                 to: edge.to,
                 consumed: edge.consumed.iter().map(&mut number).collect(),
-                sent: process.mail.messages_of(edge.sent).iter().map(&mut number).collect(),
+                sent: process.ask.mail.messages_of(edge.sent).iter().map(&mut number).collect(),
             };
             steps.push(process.edges.iter().map(&mut flat).collect());
         }

@@ -22,7 +22,7 @@ pub(crate) enum Level {
 pub(crate) enum GaveUp {
     /// It went on and on, however closely this process was followed.
     Diverged(ProcessId),
-    /// What a process would do with messages that may never reach it cannot be told.
+    /// A selection of this process panics on messages together that may never reach it together.
     PanicsTogether(ProcessId),
     /// There was no time for it.
     Stopped,
@@ -35,7 +35,7 @@ impl GaveUp {
         match self {
             GaveUp::Diverged(process) => format!("the local closure goes on and on at {}", name(process)),
             GaveUp::PanicsTogether(process) => format!(
-                "what {} selects cannot be told for messages that it may never have together",
+                "what {} selects is not known for messages that it may never have together",
                 name(process)
             ),
             GaveUp::Stopped => "the local closure was not finished".to_string(),

@@ -10,13 +10,12 @@ use super::supply::{Supplies, Supply};
 use crate::base::{Numbering, ProcessId, Value};
 use crate::kernel::options::Tuning;
 use crate::kernel::process::{
-    AskContext, INITIAL, LocalId, LocalStep, MessageId, Messages, NOTHING, Possibility, ProcessGraph, Start,
-    StepSeen,
+    AskContext, INITIAL, LocalId, LocalStep, MessageId, NOTHING, Possibility, ProcessGraph, Start, StepSeen,
 };
-use crate::model::{Envelope, Handlers, Model, Sending, Trigger};
+use crate::model::{Envelope, Model, Sending, Trigger};
 use crate::world::StepKind;
 
-/// A local state as far as the closure tells them apart.
+/// A local state, and at higher levels what was consumed on the way to it.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 struct Node {
     local: LocalId,
@@ -48,8 +47,7 @@ struct Progress {
 /// The closure of one process.
 pub(in crate::kernel) struct ProcessClosure<'m> {
     pub(super) graph: ProcessGraph,
-    pub(super) mail: Messages,
-    pub(super) handlers: Handlers<'m>,
+    pub(super) ask: AskContext<'m>,
     pub(super) level: Level,
     nodes: Numbering<Node>,
     pub(in crate::kernel) edges: Vec<Edge>,
@@ -72,12 +70,11 @@ pub(super) struct Bounds<'b> {
 
 impl<'m> ProcessClosure<'m> {
     pub(super) fn new(id: ProcessId, model: &'m Model) -> Self {
-        let mut mail = Messages::new(model.world().channel);
-        let graph = ProcessGraph::new(id, Start::of(id, model, &mut mail), model.world().channel);
+        let mut ask = AskContext::new(model);
+        let graph = ProcessGraph::new(id, Start::of(id, model, &mut ask.mail), model.world().channel);
         let mut closure = ProcessClosure {
             graph,
-            mail,
-            handlers: Handlers::new(model),
+            ask,
             level: Level::Loose,
             nodes: Numbering::default(),
             edges: Vec::new(),
@@ -212,8 +209,7 @@ impl<'m> ProcessClosure<'m> {
         let Node { local, restarts, consumed: spent } = self.nodes.value(node).clone();
         let tried = self.tried.entry(local).or_default();
         if tried.messages != Some(self.messages.len()) {
-            let mut ask = AskContext { model, mail: &mut self.mail, handlers: &mut self.handlers };
-            let found = self.graph.possibilities(local, &self.messages, tried.messages, &mut ask);
+            let found = self.graph.possibilities(local, &self.messages, tried.messages, &mut self.ask);
             tried.possibilities.extend(found.map_err(|_| GaveUp::PanicsTogether(id))?);
             tried.messages = Some(self.messages.len());
         }
@@ -244,8 +240,7 @@ impl<'m> ProcessClosure<'m> {
         }
         let restarted = std::mem::replace(&mut self.progress[place].restarted, true);
         if !restarted && restarts < model.fault_limits_of(id).restarts {
-            let mut ask = AskContext { model, mail: &mut self.mail, handlers: &mut self.handlers };
-            let node = self.graph.restarted(local, &mut ask).map(|local| Node {
+            let node = self.graph.restarted(local, &mut self.ask).map(|local| Node {
                 local,
                 restarts: restarts + 1,
                 consumed: spent,
@@ -268,16 +263,20 @@ impl<'m> ProcessClosure<'m> {
     pub(super) fn steps_seen(&self) -> impl Iterator<Item = StepSeen> {
         self.edges.iter().filter_map(|edge| {
             let sending = |message: &MessageId| Sending {
-                to: self.mail.receiver(*message),
-                body: self.mail.envelope(*message).body.clone(),
+                to: self.ask.mail.receiver(*message),
+                body: self.ask.mail.envelope(*message).body.clone(),
             };
             Some(StepSeen {
                 from: self.local_value(edge.from).clone(),
                 to: self.local_value(edge.to?).clone(),
                 kind: if edge.transition.is_some() { StepKind::Transition } else { StepKind::Restart },
                 transition: edge.transition.unwrap_or_default(),
-                consumed: edge.consumed.iter().map(|message| self.mail.envelope(*message).clone()).collect(),
-                sent: self.mail.messages_of(edge.sent).iter().map(sending).collect(),
+                consumed: edge
+                    .consumed
+                    .iter()
+                    .map(|message| self.ask.mail.envelope(*message).clone())
+                    .collect(),
+                sent: self.ask.mail.messages_of(edge.sent).iter().map(sending).collect(),
             })
         })
     }
@@ -286,23 +285,23 @@ impl<'m> ProcessClosure<'m> {
     pub(super) fn news(&mut self) -> Vec<(ProcessId, Envelope)> {
         let new = &self.edges[self.delivered..];
         let sent: BTreeSet<MessageId> =
-            new.iter().flat_map(|edge| self.mail.messages_of(edge.sent)).copied().collect();
+            new.iter().flat_map(|edge| self.ask.mail.messages_of(edge.sent)).copied().collect();
         self.delivered = self.edges.len();
         sent.into_iter()
-            .map(|message| (self.mail.receiver(message), self.mail.envelope(message).clone()))
+            .map(|message| (self.ask.mail.receiver(message), self.ask.mail.envelope(message).clone()))
             .collect()
     }
 
     /// A message that it can consume from now on.
     pub(super) fn hear(&mut self, envelope: Envelope) {
-        let message = self.mail.number(self.graph.id(), envelope);
+        let message = self.ask.mail.number(self.graph.id(), envelope);
         self.messages.push(message);
     }
 
     pub(super) fn bytes(&self) -> u64 {
         let nodes = self.nodes.bytes() + (self.progress.capacity() * size_of::<Progress>()) as u64;
         self.graph.bytes()
-            + self.mail.bytes()
+            + self.ask.mail.bytes()
             + nodes
             + 2 * (self.edges.capacity() * size_of::<Edge>()) as u64
     }

@@ -1,11 +1,11 @@
-//! Which processes go to which half.
+//! Which processes are in the left group, and which in the right.
 //!
-//! A half's tables grow with the number of its states, so the best split is the one with the fewest states
-//! of the two halves together. That cannot be known beforehand, but random walks show it: among the global
-//! states on them, count the distinct states of either half. From the processes in their given order, move or swap
+//! A group's tables grow with the number of its states, so the best division is the one with the fewest states
+//! of the two groups together. That cannot be known beforehand, but random walks show it: among the global
+//! states on them, count the distinct states of either group. From the processes in their given order, move or swap
 //! processes as long as the count falls.
 //!
-//! Known: any split is right; this one only decides what a search costs.
+//! Known: any division is right; this one only decides what a search costs.
 //! PERF: Paxos (2,5,1), 18,261,622 states, two threads: 7.7 s and 36 bytes a state split in the given
 //! order, 4.8 s and 19 bytes with every second process on the other side (docs/decisions/0002).
 
@@ -15,7 +15,7 @@ use crate::base::FoldHasher;
 
 use crate::base::ProcessId;
 
-/// The processes of the two halves.
+/// The processes of the two groups.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(in crate::kernel) struct GroupOrder {
     pub(in crate::kernel) left: Vec<ProcessId>,
@@ -30,7 +30,7 @@ impl GroupOrder {
         GroupOrder { left: of(0..middle), right: of(middle..processes) }
     }
 
-    /// The best split that can be reached by small changes, judged by a sample of global states: for each,
+    /// The best division that can be reached by small changes, judged by a sample of global states: for each,
     /// the configurations of the processes.
     pub(in crate::kernel) fn for_sample(processes: usize, sample: &[Vec<u32>]) -> Self {
         let mut sides = Sides::new(processes, sample);
@@ -79,7 +79,7 @@ impl Sides {
         sides
     }
 
-    /// How many states the two halves have together, as far as the sample tells.
+    /// How many states the two groups have together, as far as the sample shows.
     fn cost(&self) -> f64 {
         let estimate = |mut sums: Vec<u64>| {
             sums.sort_unstable();

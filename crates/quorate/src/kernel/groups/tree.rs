@@ -45,13 +45,13 @@ struct Known {
 
 const UNKNOWN: u32 = u32::MAX;
 
-/// In the place of the state after messages have arrived: there is no room for them, their step has to wait.
+/// Stands for the state after messages have arrived if there is no room for them: their step has to wait.
 pub(in crate::kernel) const BLOCKED: u32 = u32::MAX;
 
 const NOTHING_KNOWN: Known = Known { steps: (UNKNOWN, UNKNOWN), arrivals: (0, 0), view: 0 };
 
 enum Kind {
-    /// Nobody: the other half of a system of one.
+    /// Nobody: the other group of a system of one.
     Nobody,
     /// One process; its states are configurations or beliefs.
     Process(ProcessId),
@@ -61,7 +61,7 @@ enum Kind {
 
 /// What a node needs to work something out.
 pub(in crate::kernel) struct LearnContext<'a, 'm> {
-    pub(in crate::kernel) ask: AskContext<'a, 'm>,
+    pub(in crate::kernel) ask: &'a mut AskContext<'m>,
     pub(in crate::kernel) states_of: &'a mut [ProcessStates],
     pub(in crate::kernel) views: &'a mut PropertyViews,
     pub(in crate::kernel) sleep_sets: &'a mut SleepSets,
@@ -143,12 +143,12 @@ impl Group {
             Kind::Nobody => (context.views.nobody(), false),
             Kind::Process(process) => {
                 let states = &mut context.states_of[process.index()];
-                let leads = states.steps(state, &mut context.ask);
+                let leads = states.steps(state, context.ask);
                 for &(next, sends) in leads.iter().flatten() {
                     let sleep = context.sleep_sets.after(*process, context.ask.mail.receivers(sends));
                     self.steps.push(Step { next, sends, process: *process, sleep });
                 }
-                let view = context.views.of_process(*process, state, states, &mut context.ask);
+                let view = context.views.of_process(*process, state, states, context.ask);
                 (view, leads.iter().any(Option::is_none))
             }
             Kind::Pair { children, states, .. } => {
@@ -227,7 +227,7 @@ impl Group {
             Kind::Nobody => unreachable!("nobody receives nothing"),
             Kind::Process(process) => {
                 let states = &mut context.states_of[process.index()];
-                states.arrive(state, sends, &mut context.ask).unwrap_or(BLOCKED)
+                states.arrive(state, sends, context.ask).unwrap_or(BLOCKED)
             }
             Kind::Pair { children, states } => {
                 let (for_left, for_right) = context.ask.mail.split(sends, children.0.members);
@@ -292,7 +292,7 @@ fn number(length: usize) -> u32 {
     u32::try_from(length).expect("fewer than 2^32 memoized steps and arrivals")
 }
 
-/// The whole system: its two halves.
+/// The whole system: a left and a right group.
 pub(in crate::kernel) struct Tree {
     left: Group,
     right: Group,
@@ -313,7 +313,7 @@ impl Tree {
         &self.right
     }
 
-    /// The initial states of the halves: in every node, the first state there is.
+    /// The initial states of the two groups: in every node, the first state there is.
     #[expect(clippy::unused_self, reason = "the tree decides what its initial state is")]
     pub(in crate::kernel) fn initial(&self) -> (u32, u32) {
         (0, 0)

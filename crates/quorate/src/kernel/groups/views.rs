@@ -56,7 +56,7 @@ pub(in crate::kernel) struct PropertyViews {
     judgements: PairMap,
     /// For each process, the views of its states.
     of_states: Vec<HashMap<u32, ViewId>>,
-    /// Is some state a belief? Then what a state looks like is a [`ObservedState`].
+    /// Is some state a belief? Then what a state looks like is an [`ObservedState`].
     believing: bool,
     /// A property that is not the same for exchanged processes.
     asymmetric: Option<String>,
@@ -123,7 +123,7 @@ impl PropertyViews {
 
     /// The view of nobody: no property sees anything.
     #[expect(clippy::unused_self, reason = "the views decide which number that is")]
-    pub(in crate::kernel) fn nobody(&self) -> ViewId {
+    pub(super) fn nobody(&self) -> ViewId {
         0
     }
 
@@ -150,12 +150,12 @@ impl PropertyViews {
     }
 
     /// What is seen of a process in one of its states.
-    pub(in crate::kernel) fn of_process(
+    pub(super) fn of_process(
         &mut self,
         process: ProcessId,
         state: u32,
         states: &mut ProcessStates,
-        ask: &mut AskContext<'_, '_>,
+        ask: &mut AskContext<'_>,
     ) -> ViewId {
         let all = self.of_members(process, &states.members(state), &states.graph, ask.model);
         let view = if self.believing {
@@ -169,7 +169,7 @@ impl PropertyViews {
         view
     }
 
-    pub(in crate::kernel) fn of_pair(&mut self, left: ViewId, right: ViewId) -> ViewId {
+    pub(super) fn of_pair(&mut self, left: ViewId, right: ViewId) -> ViewId {
         self.pairs.number((left, right)) | PAIR
     }
 
@@ -249,7 +249,7 @@ impl PropertyViews {
         model: &Model,
         vector: &[u32],
         states_of: &mut [ProcessStates],
-        ask: &mut AskContext<'_, '_>,
+        ask: &mut AskContext<'_>,
     ) -> Option<Vec<ConfigurationId>> {
         let all: Vec<Vec<ConfigurationId>> =
             states_of.iter().zip(vector).map(|(states, state)| states.members(*state)).collect();

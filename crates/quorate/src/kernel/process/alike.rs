@@ -6,7 +6,7 @@ use crate::model::{Asked, Envelope, Model, Outcome, Panicked, asked_once};
 /// A local state, and what is sent to whom.
 type Done = (Value, Vec<(ProcessId, Value)>);
 
-/// Does a local step do the same when processes are exchanged? Says how it does not, if so.
+/// How a local step differs when processes are exchanged; `None` if it does not.
 pub(super) fn difference(
     model: &Model,
     process: ProcessId,

@@ -1,8 +1,8 @@
 //! The local graph of one process: its local states, inboxes and configurations, and its memoized steps.
 //!
-//! From: ALGORITHMS 2. This is the only place where handlers run during exploration, and each runs once
-//! for a local state, the messages it consumes and the choices it makes. What the world does to a process,
-//! from the delivery of a message to a crash, is a step of its configuration like any other.
+//! From: docs/theory/kernel.md 2. A handler runs once for a local state, the messages it consumes and the choices it makes, and
+//! its answer is remembered. What the world does to a process, from the delivery of a message to a crash, is a step of
+//! its configuration like any other.
 //!
 //! A monitor is a process without steps on which arriving messages, the events that it hears, take effect at
 //! once.
@@ -35,7 +35,7 @@ pub(in crate::kernel) struct ProcessGraph {
     /// How many steps of each kind the configurations have whose steps were asked for.
     pub(super) kinds: HashMap<StepKind, u64>,
     pub(super) counted: Vec<bool>,
-    /// What its local states and steps were so far, whatever was left out of its inbox.
+    /// Its local steps so far, whatever was left out of its inbox.
     pub(in crate::kernel) seen: SeenSteps,
     /// Which messages can still make a difference; all of them if nothing is left out.
     pub(super) live: Option<Arc<Live>>,
@@ -48,7 +48,7 @@ pub(in crate::kernel) struct ProcessGraph {
     pub(in crate::kernel) leaves_out_idle_steps: bool,
     /// Steps that lead to other local states are left out.
     pub(in crate::kernel) allowed_locals: Option<HashSet<Value>>,
-    /// Of equal messages, at most so many wait; more are lost, and it is noted that they were.
+    /// Of equal messages, at most so many wait. More are lost, and `lost_copies` says so.
     pub(in crate::kernel) copies_max: Option<usize>,
     pub(in crate::kernel) lost_copies: bool,
     pub(in crate::kernel) local_steps: u64,
@@ -197,13 +197,8 @@ impl ProcessGraph {
         })
     }
 
-    /// Do as many equal messages wait as may? Then one more is lost.
-    pub(super) fn is_one_too_many(
-        &mut self,
-        inbox: &Inbox<InboxEntry>,
-        message: MessageId,
-        model: &Model,
-    ) -> bool {
+    /// Is a message lost because enough equal ones wait?
+    fn is_one_too_many(&mut self, inbox: &Inbox<InboxEntry>, message: MessageId, model: &Model) -> bool {
         let Some(copies_max) = self.copies_max else { return false };
         let copies = inbox.way(model.world()).iter().filter(|entry| entry.message == message).count();
         self.lost_copies |= copies >= copies_max;

@@ -67,7 +67,7 @@ impl Messages {
     }
 
     /// By sender, then by content.
-    pub(in crate::kernel) fn content_order(&self, a: MessageId, b: MessageId) -> Ordering {
+    pub(super) fn content_order(&self, a: MessageId, b: MessageId) -> Ordering {
         let (a, b) = (self.envelope(a), self.envelope(b));
         a.from.cmp(&b.from).then_with(|| a.body.content_order(&b.body))
     }
@@ -83,12 +83,7 @@ impl Messages {
     }
 
     /// What a process sends in a step: to other processes, and to monitors what they hear.
-    pub(in crate::kernel) fn send(
-        &mut self,
-        from: ProcessId,
-        sends: &[Sending],
-        heard: &[Sending],
-    ) -> SendListId {
+    pub(super) fn send(&mut self, from: ProcessId, sends: &[Sending], heard: &[Sending]) -> SendListId {
         let all = sends.iter().chain(heard);
         let messages =
             all.map(|sending| self.number(sending.to, Envelope { from, body: sending.body.clone() }));
@@ -111,8 +106,8 @@ impl Messages {
     }
 
     /// What may be left of the messages of a step in which their sender crashes. Monitors hear of the step all the
-    /// same: they are not told by messages.
-    pub(in crate::kernel) fn kept_in_a_crash(
+    /// same: they do not depend on messages.
+    pub(super) fn kept_in_a_crash(
         &mut self,
         sends: SendListId,
         kept: CrashSends,

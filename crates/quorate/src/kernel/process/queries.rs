@@ -20,20 +20,19 @@ pub(in crate::kernel) struct Possibility {
     pub(in crate::kernel) outcomes: Arc<[LocalStep]>,
 }
 
-/// What a local state can do cannot be told: a selection panics on several messages together, and on none of them
-/// alone.
+/// A selection panics on several messages together, and on none of them alone: what the local state can do with
+/// fewer is not known.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(in crate::kernel) struct PanicsTogether;
 
 impl ProcessGraph {
-    /// What a configuration, with these messages besides its own, can consume that it cannot without them: the
-    /// messages that are missing, each way once. Panics, in handlers that such messages may never reach, count as
-    /// steps.
+    /// What a configuration could consume if it had these messages besides its own: for each way, those that it lacks.
+    /// Panics count as steps, though such messages may never reach the handler.
     pub(in crate::kernel) fn missing(
         &mut self,
         configuration: ConfigurationId,
         besides: &[MessageId],
-        ask: &mut AskContext<'_, '_>,
+        ask: &mut AskContext<'_>,
     ) -> Vec<(usize, Vec<MessageId>)> {
         let (local, past, inbox) = *self.configurations.value(configuration);
         if past.crashed {
@@ -86,7 +85,7 @@ impl ProcessGraph {
     pub(in crate::kernel) fn effective(
         &mut self,
         local: LocalId,
-        ask: &mut AskContext<'_, '_>,
+        ask: &mut AskContext<'_>,
     ) -> Vec<MessageId> {
         let known: Vec<MessageId> = self.seen.heard().collect();
         let waiting = known.iter().map(|message| ask.mail.entry(*message)).collect();
@@ -118,7 +117,7 @@ impl ProcessGraph {
         local: LocalId,
         messages: &[MessageId],
         before: Option<usize>,
-        ask: &mut AskContext<'_, '_>,
+        ask: &mut AskContext<'_>,
     ) -> Result<Vec<Possibility>, PanicsTogether> {
         let mut found = Vec::new();
         // Whatever the channels are like, here every message can be taken.

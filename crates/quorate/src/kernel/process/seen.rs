@@ -1,7 +1,7 @@
 //! The local steps of a process as searches have seen them, whatever was left out of its inbox, and what follows for its
 //! local states: what may still be sent, what can still make a difference.
 //!
-//! From: ALGORITHMS 3.4 and 3.6. A reduced search relies on these steps, and is right if they contain all local steps of
+//! From: docs/theory/stubborn.md 5 and docs/theory/inert.md 1. A reduced search relies on these steps, and is right if they contain all local steps of
 //! the search itself. So the search is repeated until it sees nothing new.
 //! Invariant: they only grow, so the repetition ends.
 //! Held by: testkit/tests/reductions.rs.
@@ -45,7 +45,7 @@ impl SeenSteps {
     }
 
     /// Notes a step, and what it is called: to the reductions, which know edges only, it makes no difference.
-    pub(in crate::kernel) fn note_named(&mut self, edge: Edge, kind: StepKind, transition: usize) {
+    pub(super) fn note_named(&mut self, edge: Edge, kind: StepKind, transition: usize) {
         let place = self.note(edge);
         self.names.insert((place, kind, transition));
     }
@@ -74,7 +74,7 @@ impl SeenSteps {
         self.edges.iter().flat_map(|edge| [edge.from, edge.to]).chain([INITIAL]).collect()
     }
 
-    /// For each local state, what a step itself says of it, added up over all states that can be reached from it.
+    /// Adds to the messages of each local state those of all states that can be reached from it.
     fn onwards(
         &self,
         mut of: HashMap<LocalId, BTreeSet<MessageId>>,
@@ -130,7 +130,7 @@ pub(crate) struct StepSeen {
     pub(crate) sent: Vec<Sending>,
 }
 
-/// Does a step tell a monitor something?
+/// Does a monitor hear of a step that sends this?
 pub(in crate::kernel) fn emits(sent: SendListId, mail: &Messages, model: &Model) -> bool {
     sent != NOTHING
         && mail.messages_of(sent).iter().any(|message| model.monitor(mail.receiver(*message)).is_some())

@@ -17,7 +17,7 @@ impl ProcessGraph {
     pub(in crate::kernel) fn steps(
         &mut self,
         configuration: ConfigurationId,
-        ask: &mut AskContext<'_, '_>,
+        ask: &mut AskContext<'_>,
     ) -> Vec<ConfigurationStep> {
         let (local, past, inbox) = *self.configurations.value(configuration);
         let mut steps = Vec::new();
@@ -30,7 +30,7 @@ impl ProcessGraph {
         steps
     }
 
-    /// Notes of what kind the steps of a configuration are, once.
+    /// Counts the steps of a configuration by kind and adds them to those seen, once.
     pub(super) fn count(
         &mut self,
         local: LocalId,
@@ -60,7 +60,7 @@ impl ProcessGraph {
         from: LocalId,
         past: FaultsSoFar,
         inbox: &Inbox<InboxEntry>,
-        ask: &mut AskContext<'_, '_>,
+        ask: &mut AskContext<'_>,
         steps: &mut Vec<ConfigurationStep>,
     ) {
         let world = ask.model.world();
@@ -98,14 +98,8 @@ impl ProcessGraph {
         }
     }
 
-    /// Compares a step with that of exchanged processes.
-    pub(super) fn certify(
-        &mut self,
-        local: LocalId,
-        transition: usize,
-        consumed: &[Offer],
-        ask: &AskContext<'_, '_>,
-    ) {
+    /// Compares a step with that of exchanged processes, once.
+    fn certify(&mut self, local: LocalId, transition: usize, consumed: &[Offer], ask: &AskContext<'_>) {
         let input = (local, transition, consumed.iter().map(|offer| offer.message).collect());
         if !self.certifies_symmetry || self.asymmetric.is_some() || !self.certified.insert(input) {
             return;
@@ -118,7 +112,7 @@ impl ProcessGraph {
 
     /// The ways in which a transition can end: as it should, or in a crash.
     #[expect(clippy::too_many_arguments, reason = "a step is all of this")]
-    pub(super) fn endings(
+    fn endings(
         &mut self,
         from: LocalId,
         local: LocalId,
@@ -126,7 +120,7 @@ impl ProcessGraph {
         inbox: &Inbox<InboxEntry>,
         sends: SendListId,
         step: &ConfigurationStep,
-        ask: &mut AskContext<'_, '_>,
+        ask: &mut AskContext<'_>,
         steps: &mut Vec<ConfigurationStep>,
     ) {
         if !self.is_allowed(local) {
@@ -154,7 +148,7 @@ impl ProcessGraph {
                 continue;
             }
             let (own, outside) = ask.mail.split_own(sent, self.id);
-            if self.put(&mut inbox, own, ask.model, ask.mail) {
+            if self.put(&mut inbox, own, ask.model, &ask.mail) {
                 let next = self.configuration(local, past, inbox, ask.model.world().channel);
                 let (consumed, choices) = (step.consumed.clone(), step.choices.clone());
                 let leads = Some((next, outside));
@@ -169,7 +163,7 @@ impl ProcessGraph {
         &self,
         inbox: &Inbox<InboxEntry>,
         channel: Channel,
-        ask: &mut AskContext<'_, '_>,
+        ask: &mut AskContext<'_>,
     ) -> Vec<Offer> {
         let waiting = inbox.offers(channel).into_iter().map(|position| {
             let message = inbox.waiting[position].message;
@@ -181,7 +175,7 @@ impl ProcessGraph {
             nth: 0,
         });
         let mut offers: Vec<Offer> = waiting.chain(forged).collect();
-        let mail = &*ask.mail;
+        let mail = &ask.mail;
         offers.sort_by(|a, b| mail.content_order(a.message, b.message).then(a.nth.cmp(&b.nth)));
         offers
     }
@@ -194,14 +188,14 @@ impl ProcessGraph {
         world: &World,
         transition: usize,
         offers: &[Offer],
-        ask: &mut AskContext<'_, '_>,
+        ask: &mut AskContext<'_>,
     ) -> Consumptions<Offer> {
         let of = Asked { process: self.id, transition, state: self.locals.value(local) };
-        let mail = &*ask.mail;
+        let mail = &ask.mail;
         consumptions(
             of,
             offers,
-            ask.handlers,
+            &mut ask.handlers,
             |offer: Offer| mail.envelope(offer.message),
             |consumed| {
                 let positions: Vec<usize> = consumed.iter().filter_map(|offer| offer.position).collect();
@@ -216,7 +210,7 @@ impl ProcessGraph {
         local: LocalId,
         transition: usize,
         consumed: &[Offer],
-        ask: &mut AskContext<'_, '_>,
+        ask: &mut AskContext<'_>,
     ) -> Option<Arc<[LocalStep]>> {
         let input = (local, transition, consumed.iter().map(|offer| offer.message).collect());
         if let Some(known) = self.outcomes.get(&input) {
@@ -231,7 +225,7 @@ impl ProcessGraph {
         let steps: Option<Arc<[LocalStep]>> = outcomes.map(|outcomes| {
             outcomes
                 .into_iter()
-                .map(|outcome| self.local_step(outcome, ask.model, ask.mail))
+                .map(|outcome| self.local_step(outcome, ask.model, &mut ask.mail))
                 .collect::<Vec<_>>()
                 .into()
         });
@@ -239,7 +233,7 @@ impl ProcessGraph {
         steps
     }
 
-    pub(super) fn local_step(
+    fn local_step(
         &mut self,
         outcome: Result<Outcome, Panicked>,
         model: &Model,

@@ -13,7 +13,7 @@ impl ProcessGraph {
         local: LocalId,
         past: FaultsSoFar,
         inbox: &Inbox<InboxEntry>,
-        ask: &mut AskContext<'_, '_>,
+        ask: &mut AskContext<'_>,
         steps: &mut Vec<ConfigurationStep>,
     ) {
         let (model, world) = (ask.model, ask.model.world());
@@ -64,7 +64,7 @@ impl ProcessGraph {
     pub(in crate::kernel) fn restarted(
         &mut self,
         local: LocalId,
-        ask: &mut AskContext<'_, '_>,
+        ask: &mut AskContext<'_>,
     ) -> Option<LocalId> {
         if let Some(known) = self.after_restart.get(&local) {
             return *known;

@@ -1,6 +1,6 @@
 //! A process as the composition tree sees it: a graph of states with steps and arrivals.
 //!
-//! A state is a configuration, or, from DEMETER made stateful (ALGORITHMS 6.4), a *belief*: the set of all
+//! A state is a configuration, or, from DEMETER made stateful (docs/theory/beliefs.md 2), a *belief*: the set of all
 //! configurations that the process can be in, given what it has received and sent. Nobody outside sees anything
 //! of a process but its sends, so for a given history of those the processes are independent: the reachable global
 //! states are exactly the members of reachable vectors of beliefs.
@@ -48,7 +48,7 @@ impl ProcessStates {
         &mut self,
         live: Option<Arc<Live>>,
         believing: bool,
-        ask: &mut AskContext<'_, '_>,
+        ask: &mut AskContext<'_>,
     ) {
         self.graph.prepare(live, ask.model.world().channel);
         self.beliefs = believing.then(Beliefs::default);
@@ -83,14 +83,14 @@ impl ProcessStates {
     }
 
     /// The state whose configurations are these.
-    pub(in crate::kernel) fn state_of(&mut self, mut members: Vec<ConfigurationId>) -> u32 {
+    pub(super) fn state_of(&mut self, mut members: Vec<ConfigurationId>) -> u32 {
         members.sort_unstable();
         members.dedup();
         self.beliefs.as_mut().map_or(members[0], |beliefs| beliefs.sets.number(members.into()))
     }
 
     /// The steps of a state.
-    pub(in crate::kernel) fn steps(&mut self, state: u32, ask: &mut AskContext<'_, '_>) -> Leads {
+    pub(in crate::kernel) fn steps(&mut self, state: u32, ask: &mut AskContext<'_>) -> Leads {
         match &mut self.beliefs {
             None => self.graph.steps(state, ask).into_iter().map(|step| step.leads).collect(),
             Some(beliefs) => beliefs.steps(state, &mut self.graph, ask),
@@ -102,21 +102,21 @@ impl ProcessStates {
         &mut self,
         state: u32,
         sends: SendListId,
-        ask: &mut AskContext<'_, '_>,
+        ask: &mut AskContext<'_>,
     ) -> Option<u32> {
         let Some(beliefs) = &mut self.beliefs else {
-            return self.graph.arrive(state, sends, ask.model, ask.mail);
+            return self.graph.arrive(state, sends, ask.model, &ask.mail);
         };
         let members = Arc::clone(beliefs.sets.value(state));
         let mut after = BTreeSet::new();
         for &member in members.iter() {
-            after.insert(self.graph.arrive(member, sends, ask.model, ask.mail)?);
+            after.insert(self.graph.arrive(member, sends, ask.model, &ask.mail)?);
         }
         Some(beliefs.close(after, &mut self.graph, ask))
     }
 
     /// What is left of a belief if nothing more is sent: the members without steps; `None` if there are none.
-    pub(in crate::kernel) fn quiescent(&mut self, state: u32, ask: &mut AskContext<'_, '_>) -> Option<u32> {
+    pub(in crate::kernel) fn quiescent(&mut self, state: u32, ask: &mut AskContext<'_>) -> Option<u32> {
         let Some(beliefs) = &mut self.beliefs else {
             return self.graph.steps(state, ask).is_empty().then_some(state);
         };
@@ -135,7 +135,7 @@ impl ProcessStates {
     pub(in crate::kernel) fn still_members(
         &mut self,
         state: u32,
-        ask: &mut AskContext<'_, '_>,
+        ask: &mut AskContext<'_>,
     ) -> Vec<ConfigurationId> {
         self.quiescent(state, ask).map_or_else(Vec::new, |still| self.members(still))
     }
@@ -147,7 +147,7 @@ impl Beliefs {
         &mut self,
         configuration: ConfigurationId,
         graph: &mut ProcessGraph,
-        ask: &mut AskContext<'_, '_>,
+        ask: &mut AskContext<'_>,
     ) -> Arc<Leads> {
         let known = self.steps.entry(configuration).or_insert_with(|| {
             Arc::new(graph.steps(configuration, ask).into_iter().map(|step| step.leads).collect())
@@ -160,7 +160,7 @@ impl Beliefs {
         &mut self,
         mut members: BTreeSet<ConfigurationId>,
         graph: &mut ProcessGraph,
-        ask: &mut AskContext<'_, '_>,
+        ask: &mut AskContext<'_>,
     ) -> u32 {
         let mut waiting: Vec<ConfigurationId> = members.iter().copied().collect();
         while let Some(member) = waiting.pop().filter(|_| !self.too_many) {
@@ -173,7 +173,7 @@ impl Beliefs {
     }
 
     /// One step for each thing that a member can send.
-    fn steps(&mut self, state: u32, graph: &mut ProcessGraph, ask: &mut AskContext<'_, '_>) -> Leads {
+    fn steps(&mut self, state: u32, graph: &mut ProcessGraph, ask: &mut AskContext<'_>) -> Leads {
         let members = Arc::clone(self.sets.value(state));
         let mut after: BTreeMap<SendListId, BTreeSet<ConfigurationId>> = BTreeMap::new();
         let mut panics = false;

@@ -4,11 +4,11 @@
 //! Every state is still visited, at the same depth, and every step is still counted; what is saved is the
 //! work of arriving at the same state again and again.
 //!
-//! The sleep: a state s that was *first* found by a step b of process q, from s0, takes no steps of a process
+//! The rule: a state s that was *first* found by a step b of process q, from s0, takes no steps of a process
 //! p < q that b sent nothing to.
 //!
 //! Why every successor t = a(s) of s by a step a of such a p is found all the same, and not later than at
-//! depth(s) + 1. Steps of different processes commute and do not disable each other (bag channels), and p's
+//! depth(s) + 1. Steps of different processes commute and do not disable each other (see `Channel::commutes`), and p's
 //! configuration is the same in s0 and s, so t = a(b(s0)) = b(a(s0)). By induction on the depth, u = a(s0) is
 //! found at depth(s) or before. If u takes b, it finds t. If not, u was first found by a step c of a process
 //! r > q from some s1 in which b was possible, and t = b(c(s1)) = c(b(s1)): the same question again, for the

@@ -1,6 +1,6 @@
 //! Stubborn sets: of all processes that can step in a state, some that are enough.
 //!
-//! From: ALGORITHMS 3.2, 3.4, 3.5; MP-Basset's refinements (Bokor et al., DSN 2011) come out of the local graphs,
+//! From: docs/theory/stubborn.md; MP-Basset's refinements (Bokor et al., DSN 2011) come out of the local graphs,
 //! since a step names the messages that it consumes and those that it sends. Steps of different processes commute;
 //! one process depends on another only in that it waits for its messages. So a set of processes is enough if nobody
 //! outside can send what would let a member do something new, and if what members do cannot be repeated for ever.
@@ -38,7 +38,7 @@ pub(in crate::kernel) struct Needs {
 /// The messages that a transition lacks, for each way to take it.
 type Missing = Arc<[(usize, Vec<MessageId>)]>;
 
-/// What stubborn sets rest on, and those that were chosen.
+/// What stubborn sets are built from, and those that were chosen.
 pub(in crate::kernel) struct Stubborn {
     needs: Needs,
     /// For each process and local state, what may still be sent.
@@ -110,7 +110,7 @@ impl Stubborn {
         &mut self,
         vector: &[u32],
         states_of: &mut [ProcessStates],
-        ask: &mut AskContext<'_, '_>,
+        ask: &mut AskContext<'_>,
     ) -> ProcessSet {
         let processes = ask.model.processes().len();
         let traits: Vec<Arc<Traits>> =
@@ -144,7 +144,7 @@ impl Stubborn {
         vector: &[u32],
         traits: &[Arc<Traits>],
         states_of: &mut [ProcessStates],
-        ask: &mut AskContext<'_, '_>,
+        ask: &mut AskContext<'_>,
     ) -> ProcessSet {
         let mut members = ProcessSet::one(ProcessId::new(seed));
         let outside = |members: ProcessSet| {
@@ -209,7 +209,7 @@ impl Stubborn {
         state: u32,
         coming: Vec<MessageId>,
         states_of: &mut [ProcessStates],
-        ask: &mut AskContext<'_, '_>,
+        ask: &mut AskContext<'_>,
     ) -> Missing {
         if coming.is_empty() {
             return Arc::from([]);
@@ -233,7 +233,7 @@ impl Stubborn {
         at: usize,
         state: u32,
         states_of: &mut [ProcessStates],
-        ask: &mut AskContext<'_, '_>,
+        ask: &mut AskContext<'_>,
     ) -> Arc<Traits> {
         if let Some(known) = self.traits.get(&(at, state)) {
             return Arc::clone(known);
@@ -248,7 +248,7 @@ impl Stubborn {
         at: usize,
         state: u32,
         states_of: &mut [ProcessStates],
-        ask: &mut AskContext<'_, '_>,
+        ask: &mut AskContext<'_>,
     ) -> Traits {
         let (process, model) = (ProcessId::new(at), ask.model);
         let steps = states_of[at].steps(state, ask).len();
@@ -269,7 +269,7 @@ impl Stubborn {
             let local = states_of[at].graph.local(member);
             future.extend(self.futures[at].get(&local).into_iter().flatten());
         }
-        let mail = &*ask.mail;
+        let mail = &ask.mail;
         let to_monitor = |message: &MessageId| model.monitor(mail.receiver(*message)).is_some();
         traits.may_emit = future.iter().any(to_monitor);
         let coarse = if self.needs.refinement.by_state() { &future } else { &self.ever[at] };
@@ -305,7 +305,7 @@ impl Stubborn {
         process: ProcessId,
         member: ConfigurationId,
         states: &mut ProcessStates,
-        ask: &mut AskContext<'_, '_>,
+        ask: &mut AskContext<'_>,
         traits: &mut Traits,
     ) {
         let graph = &mut states.graph;
@@ -314,7 +314,7 @@ impl Stubborn {
             let Some((next, _)) = step.leads else { continue };
             let to = graph.local(next);
             let consumed = step.consumed.iter().map(|offer| offer.message).collect();
-            traits.emits |= emits(step.sent, ask.mail, ask.model);
+            traits.emits |= emits(step.sent, &ask.mail, ask.model);
             traits.sticky |=
                 self.sticky.contains(&(process, Edge { from: local, to, consumed, sent: step.sent }));
             traits.visible |= to != local && {

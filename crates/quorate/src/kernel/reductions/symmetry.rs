@@ -1,6 +1,6 @@
 //! Symmetry: of states that differ only in which of several interchangeable processes does what, one is searched.
 //!
-//! From: ALGORITHMS 7. A permutation acts on a vector of states: it moves the states and renames the processes
+//! From: docs/theory/symmetry.md 2. A permutation acts on a vector of states: it moves the states and renames the processes
 //! inside them. The representative of a vector is the least vector that permutations make of it. To find it without
 //! trying them all, the members of a group are sorted by what the whole vector says of them, whatever their names
 //! are; only where that leaves a choice is every one tried.
@@ -8,8 +8,8 @@
 //! That a permutation makes no difference is not believed but checked, on every local step that is met and for
 //! permutations that make up all others: a declaration that is wrong ends the search with the name of the handler.
 //!
-//! Known: what reductions rest on must be seen of all processes, not only of those in representatives, so what was seen
-//! of one is noted for those it can be exchanged with ([`saturate`]).
+//! Known: reductions rely on what was seen of all processes, and a search sees representatives only. So what was seen of
+//! one process is added to what was seen of those it can be exchanged with ([`saturate`]).
 //! Held by: testkit/tests/reductions.rs; crates/quorate-zoo/tests/reductions.rs (orbits add up to all states).
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
@@ -159,20 +159,20 @@ impl Symmetry {
         &mut self,
         vector: &[u32],
         states_of: &mut [ProcessStates],
-        ask: &mut AskContext<'_, '_>,
+        ask: &mut AskContext<'_>,
     ) {
         for (process, state) in vector.iter().enumerate() {
             self.learn_state(process, *state, states_of, ask);
         }
     }
 
-    /// Follows a state through all permutations, and says what each of those that it becomes says of the members.
+    /// Finds every state that permutations make of one, and for each the class in which it puts each member.
     fn learn_state(
         &mut self,
         process: usize,
         state: u32,
         states_of: &mut [ProcessStates],
-        ask: &mut AskContext<'_, '_>,
+        ask: &mut AskContext<'_>,
     ) {
         let known = self.classes[process].get(state as usize).is_some_and(Option::is_some);
         if known {
@@ -231,7 +231,7 @@ impl Symmetry {
         process: usize,
         state: u32,
         states_of: &mut [ProcessStates],
-        ask: &mut AskContext<'_, '_>,
+        ask: &mut AskContext<'_>,
     ) -> u32 {
         let swap = &mut self.swaps[swap];
         if let Some(known) = swap.image(process, state) {
@@ -263,7 +263,7 @@ fn renamed_configuration(
     to: usize,
     ids: &Renaming,
     states_of: &mut [ProcessStates],
-    ask: &mut AskContext<'_, '_>,
+    ask: &mut AskContext<'_>,
 ) -> ConfigurationId {
     let symmetry = ask.model.symmetry();
     let (local, past, inbox) = states_of[from].graph.parts(configuration);
@@ -271,7 +271,7 @@ fn renamed_configuration(
     let mut inbox = (*inbox).clone();
     for entries in [&mut inbox.waiting, &mut inbox.travelling] {
         for entry in entries.iter_mut() {
-            let message = renamed_message(entry.message, ids, ask.mail, ask.model);
+            let message = renamed_message(entry.message, ids, &mut ask.mail, ask.model);
             *entry = ask.mail.entry(message);
         }
     }
@@ -290,8 +290,8 @@ fn renamed_sends(sends: SendListId, ids: &Renaming, mail: &mut Messages, model: 
     mail.together(renamed)
 }
 
-/// Notes, of every process, what was seen of those it can be exchanged with.
-pub(in crate::kernel) fn saturate(states_of: &mut [ProcessStates], ask: &mut AskContext<'_, '_>) {
+/// Adds, to what was seen of every process, what was seen of those it can be exchanged with.
+pub(in crate::kernel) fn saturate(states_of: &mut [ProcessStates], ask: &mut AskContext<'_>) {
     let generators = ask.model.symmetry().generators();
     let processes = ask.model.processes().len();
     let mut done = vec![(0, 0); processes];
@@ -313,15 +313,18 @@ pub(in crate::kernel) fn saturate(states_of: &mut [ProcessStates], ask: &mut Ask
                     };
                     let (from, after) = (local(edge.from), local(edge.to));
                     let consumed = edge.consumed.iter();
-                    let consumed =
-                        consumed.map(|message| renamed_message(*message, ids, ask.mail, ask.model)).collect();
-                    let sent = renamed_sends(edge.sent, ids, ask.mail, ask.model);
+                    let consumed = consumed
+                        .map(|message| renamed_message(*message, ids, &mut ask.mail, ask.model))
+                        .collect();
+                    let sent = renamed_sends(edge.sent, ids, &mut ask.mail, ask.model);
                     let graph = &mut states_of[to].graph;
                     let (from, after) = (graph.number_local(from), graph.number_local(after));
                     graph.seen.note(Edge { from, to: after, consumed, sent });
                 }
-                let heard: Vec<MessageId> =
-                    heard.iter().map(|message| renamed_message(*message, ids, ask.mail, ask.model)).collect();
+                let heard: Vec<MessageId> = heard
+                    .iter()
+                    .map(|message| renamed_message(*message, ids, &mut ask.mail, ask.model))
+                    .collect();
                 states_of[to].graph.seen.hear(&heard);
             }
         }

@@ -1,5 +1,5 @@
 //! The formats that leave the program: the answer of `check --json`, which is also the file that `replay`
-//! reads, and the list. DESIGN 6 is the contract for the names.
+//! reads, and the list. crates/quorate-cli/tests/contract.rs is the contract for the names.
 //!
 //! Invariant: a change of what a file means changes [`FORMAT`].
 //! Held by: quorate-cli/tests/contract.rs, quorate-cli/tests/replay.rs.

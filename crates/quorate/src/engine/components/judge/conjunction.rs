@@ -1,44 +1,43 @@
 //! Conjunctions of local predicates: can more processes than allowed satisfy theirs at once?
 //!
-//! From: Garg and Waldecker, Detection of Weak Unstable Predicates in Distributed Programs (1994); ALGORITHMS 6.3. More
-//! than a limit is a disjunction of conjunctions: of some components, each has at least so many members that satisfy
-//! the predicate, and together they are too many. For one conjunction a *cut* says how much the processes of these
-//! components have done; the others go as far as they can.
+//! From: Garg and Waldecker, Detection of Weak Unstable Predicates in Distributed Programs (1994); docs/theory/components.md 7. More
+//! than a limit is a disjunction of conjunctions: some components, each with at least so many members that satisfy the
+//! predicate, together too many. For one conjunction a *cut* says how many events each process of these components has
+//! had; the other components go as far as they can.
 //!
-//! Known: a point of a component is there in a cut if what it has taken is on offer there. Equal messages come from one
-//! process, whose events follow each other, so it is enough that the first of them were sent: of the cuts in which the
-//! component has done what it has done, those with the point are those that contain its *least* one. Take a cut, a
-//! component that has no point there with enough members, and a larger cut that satisfies the conjunction. If the
-//! component does more in it, it contains the next event of a member, with all causes. If not, the component is at a
-//! point with enough members, and it contains the least cut of that. So whatever satisfies the conjunction contains one
-//! of these alternatives, all of which are larger; and the search for it, from the cut at which nothing has happened
-//! on, misses nothing.
-//! Of alternatives that contain each other the least is enough. If there is never more than one, a search takes as many
-//! steps as there are events at most: a candidate that the causes of another have overtaken is gone for good, which is
-//! the paper's algorithm. There are more only of a group, in which any member may go on, and of a process that may have
-//! taken something that its next send does not tell of. No cut is looked at twice for a conjunction, so there are never
-//! more than if all were gone through.
-//! Differs: the paper has one run, in which everything that was received is known. Here it stands for many, and what a
-//! component takes between what others see of it is its own affair. Which component has to go on is not settled by
-//! comparing two by two: the one with the fewest alternatives goes on.
-//! Restriction by: testkit/tests/conjunctions.rs (verdicts of the naive checker, counts, a mutant).
+//! Known: the search for a cut that satisfies a conjunction misses nothing. A component can be at a point in a cut if
+//! what it takes to get there was sent. Equal messages come from one process, whose events follow each other, so it
+//! is enough that the first of them were sent. So each point has a *least* cut: among the cuts in which the component
+//! has had the same events, it can be at the point in exactly those that contain the least one. Now take a cut in
+//! which a component has no point with enough members, and a larger cut that satisfies the conjunction. Either the
+//! component has more events in the larger cut; then that contains the next event of some member, with all its
+//! causes. Or it has not; then it is at a point with enough members, and the larger cut contains the least cut of
+//! this point. So every cut that satisfies the conjunction contains one of these alternatives, and each of them is
+//! larger than the cut we took. Of alternatives that contain each other the least is enough. If there is never more
+//! than one, the search takes at most as many steps as there are events: a candidate that the causes of another have
+//! overtaken is out for good, which is the paper's algorithm. There is more than one only in a group, where any
+//! member may go on, and for a process that may have taken a message which its next send does not mention. No cut is
+//! tried twice for a conjunction, so the search never takes longer than going through all cuts.
+//! Differs: the paper has one run, in which it is known what was received when. A skeleton stands for many runs, and
+//! what a component takes between two of its events is its own affair. The paper compares components two by two to
+//! see which must go on; here it is the one with the fewest alternatives.
+//! Held by: testkit/tests/conjunctions.rs (verdicts of the naive checker, counts, a mutant).
 
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
-use super::{Judge, causes_among, table_in};
-use crate::engine::components::checker::{ComponentChecker, MessageId};
-use crate::engine::components::events::{EventId, Skeleton, What, for_each_closed_set};
+use super::properties::{Judge, PredicateCount, causes_among, table_in};
+use crate::base::{for_each_closed_set, is_before, join};
+use crate::engine::components::embedded::{ComponentChecker, MessageId};
+use crate::engine::components::events::{EventId, NodeId, Skeleton, What};
 use crate::engine::components::global::Global;
-use crate::engine::components::local::NodeId;
-use crate::engine::components::meter::Meter;
-use crate::engine::components::{Broken, Cut, Halt};
+use crate::engine::components::meter::{Broken, Cut, Halt, Meter};
 use crate::kernel::Mutant;
 use crate::property::Property;
 
-/// Up to so many conjunctions are searched one by one without a thought. If there are more, all cuts are gone through
-/// if there are fewer of them than steps, as far as can be told beforehand: sets of processes grow as fast as cuts do,
-/// and there may be no cuts to speak of.
+/// Up to so many conjunctions are searched one by one. If there are more, and a bound for the number of cuts is below
+/// the bound for the number of steps, all cuts are gone through instead: there may be very many sets of processes and
+/// hardly any cuts.
 const CONJUNCTIONS_MAX: u128 = 1_000;
 
 /// How many events of each process have happened.
@@ -47,31 +46,26 @@ type Clock = Vec<usize>;
 /// The components that a conjunction looks at, and how many members of each have to satisfy the predicate.
 type Conjunction = Vec<(usize, usize)>;
 
-/// What can be seen of a component: how many of its members satisfy the predicate, once these messages were taken.
-pub(super) struct Sight {
-    satisfied: usize,
-    taken: Vec<MessageId>,
-}
-
-/// The same in a skeleton: with the least that must have happened.
+/// How many members of a component can satisfy the predicate, and the least cut in which they can.
 struct Candidate {
     satisfied: usize,
     least: Clock,
 }
 
-/// A skeleton, as far as conjunctions are concerned.
+/// What conjunctions have to know of a skeleton.
 struct Course {
     /// The processes of each component.
     members: Vec<Vec<usize>>,
     /// The events of each process, in their order.
     events: Vec<Vec<EventId>>,
-    /// Of each event its process, and what has happened once it has.
+    /// For each event its process, and what has happened by then.
     clocks: HashMap<EventId, (usize, Clock)>,
-    /// What can be seen of a component whose members have done this much.
+    /// For a component whose members have had so many events: how many can satisfy the predicate, and from which cut
+    /// on.
     candidates: HashMap<(usize, Vec<usize>), Vec<Candidate>>,
-    /// The components of which some members satisfy the predicate somewhere: how many at most.
+    /// The components of which some members satisfy the predicate at some point: how many at most.
     most: Conjunction,
-    /// No more cuts than this tell those components apart.
+    /// A bound for the number of cuts of these components.
     cuts: u128,
 }
 
@@ -80,7 +74,7 @@ impl Judge<'_> {
     pub(super) fn look_for_more_than<E: ComponentChecker>(
         &mut self,
         limit: usize,
-        global: &mut Global<E>,
+        global: &mut Global<'_, E>,
         skeleton: &Skeleton,
         at: usize,
         meter: &mut Meter<'_>,
@@ -102,12 +96,13 @@ impl Judge<'_> {
         })
     }
 
-    /// Finds what can be seen of the components that a property looks at: of each, whatever it has done, if everything is
-    /// on offer to it that can be. A state that cannot be observed breaks the property by itself.
+    /// Finds, for each component that a property looks at and each prefix of its events, how many members can satisfy
+    /// the predicate if the component can receive all that others can have sent by then. A state that cannot be
+    /// observed breaks the property by itself.
     fn course<E: ComponentChecker>(
         &mut self,
         enough: usize,
-        global: &mut Global<E>,
+        global: &mut Global<'_, E>,
         skeleton: &Skeleton,
         at: usize,
         meter: &mut Meter<'_>,
@@ -121,26 +116,26 @@ impl Judge<'_> {
                 meter.pass()?;
                 self.cuts += 1;
                 cuts += 1;
-                let kept: Vec<EventId> = chosen.iter().map(|at| own[*at]).collect();
-                let prefix = global.events.max_prefix(skeleton, component, &kept);
-                let offer = global.receivable(&prefix, component);
-                let sights =
-                    self.sights_in(enough, global, &prefix, component, (at, &offer.contents), meter)?;
-                let candidate = |sight: &Sight| {
-                    most = most.max(sight.satisfied);
-                    let mut left = sight.taken.clone();
+                let included: Vec<EventId> = chosen.iter().map(|at| own[*at]).collect();
+                let prefix = global.events.max_prefix(skeleton, component, &included);
+                let receivable = global.receivable(&prefix, component);
+                let counts =
+                    self.counts_in(enough, global, &prefix, component, (at, &receivable.contents), meter)?;
+                let candidate = |count: &PredicateCount| {
+                    most = most.max(count.satisfied);
+                    let mut left = count.taken.clone();
                     let mut least = vec![0; course.events.len()];
-                    // What is on offer is told in the order in which it was sent: of equal messages the first are taken.
-                    for (message, (sender, _)) in &offer.messages {
+                    // The messages are in the order in which they were sent: of equal messages the first are taken.
+                    for (message, (sender, _)) in &receivable.messages {
                         if let Some(at) = left.iter().position(|other| other == message) {
                             left.swap_remove(at);
                             join(&mut least, &course.clocks[sender].1);
                         }
                     }
-                    Candidate { satisfied: sight.satisfied, least }
+                    Candidate { satisfied: count.satisfied, least }
                 };
-                let candidates = sights.iter().map(candidate).collect();
-                let done = course.done(&kept, component);
+                let candidates = counts.iter().map(candidate).collect();
+                let done = course.done(&included, component);
                 course.candidates.insert((component, done), candidates);
                 Ok(())
             })?;
@@ -152,45 +147,46 @@ impl Judge<'_> {
         Ok(course)
     }
 
-    /// What can be seen of a component in a skeleton, with these messages on offer; nothing that needs more than
-    /// something else and shows less.
-    fn sights_in<E: ComponentChecker>(
+    /// How many members of a component can satisfy the predicate in a skeleton, with these messages on offer. Leaves
+    /// out what takes more messages than another and has no more members that satisfy it.
+    fn counts_in<E: ComponentChecker>(
         &mut self,
         enough: usize,
-        global: &mut Global<E>,
+        global: &mut Global<'_, E>,
         skeleton: &Skeleton,
         component: usize,
         (at, offers): (usize, &[MessageId]),
         meter: &mut Meter<'_>,
-    ) -> Result<Arc<Vec<Sight>>, Halt> {
+    ) -> Result<Arc<Vec<PredicateCount>>, Halt> {
         let node = global.position(skeleton, component, meter)?.node;
-        let occasion = (at, node, offers.to_vec());
-        if let Some(known) = self.sights.get(&occasion) {
+        let key = (at, node, offers.to_vec());
+        if let Some(known) = self.predicate_counts.get(&key) {
             return Ok(Arc::clone(known));
         }
         let table = table_in(global, skeleton, component, (node, offers), meter)?;
         let property = &self.properties[at];
-        let sight = |point: &usize| {
+        let count = |point: &usize| {
             let taken = global.locals.point(node, *point).taken.clone();
-            Sight { satisfied: satisfied(global, property, enough, node, *point), taken }
+            PredicateCount { satisfied: satisfied(global, property, enough, node, *point), taken }
         };
-        let mut all: Vec<Sight> =
-            table.points.iter().map(sight).filter(|sight| sight.satisfied > 0).collect();
-        all.sort_by_key(|sight| (sight.taken.len(), std::cmp::Reverse(sight.satisfied)));
-        let mut sights: Vec<Sight> = Vec::new();
-        for sight in all {
-            let is_more =
-                |other: &Sight| other.satisfied >= sight.satisfied && is_part(&other.taken, &sight.taken);
-            if !sights.iter().any(is_more) {
-                sights.push(sight);
+        let mut all: Vec<PredicateCount> =
+            table.points.iter().map(count).filter(|count| count.satisfied > 0).collect();
+        all.sort_by_key(|count| (count.taken.len(), std::cmp::Reverse(count.satisfied)));
+        let mut counts: Vec<PredicateCount> = Vec::new();
+        for count in all {
+            let is_more = |other: &PredicateCount| {
+                other.satisfied >= count.satisfied && is_part(&other.taken, &count.taken)
+            };
+            if !counts.iter().any(is_more) {
+                counts.push(count);
             }
         }
-        let sights = Arc::new(sights);
-        self.sights.insert(occasion, Arc::clone(&sights));
-        Ok(sights)
+        let counts = Arc::new(counts);
+        self.predicate_counts.insert(key, Arc::clone(&counts));
+        Ok(counts)
     }
 
-    /// A cut in which a conjunction is satisfied.
+    /// Searches for a cut in which a conjunction is satisfied.
     fn satisfied_at(
         &mut self,
         course: &Course,
@@ -218,12 +214,12 @@ impl Judge<'_> {
         Ok(None)
     }
 
-    /// Goes through all cuts and counts at each how many processes can satisfy the predicate.
+    /// Goes through all cuts, and counts at each how many processes can satisfy the predicate.
     fn count_everywhere<E: ComponentChecker>(
         &mut self,
         enough: usize,
         course: &Course,
-        global: &mut Global<E>,
+        global: &mut Global<'_, E>,
         skeleton: &Skeleton,
         at: usize,
         meter: &mut Meter<'_>,
@@ -251,14 +247,14 @@ impl Judge<'_> {
         })
     }
 
-    /// Tells of a cut in which a conjunction is satisfied.
+    /// Ends the search with a cut in which a conjunction is satisfied.
     #[expect(clippy::too_many_arguments, reason = "what was found, and where")]
     fn broken<E: ComponentChecker>(
         &self,
         course: &Course,
         conjunction: &Conjunction,
         cut: &Clock,
-        global: &mut Global<E>,
+        global: &mut Global<'_, E>,
         skeleton: &Skeleton,
         at: usize,
         meter: &mut Meter<'_>,
@@ -287,8 +283,8 @@ impl Judge<'_> {
 }
 
 impl Course {
-    /// What happens in a skeleton; nothing is seen of anybody yet.
-    fn of<E: ComponentChecker>(global: &Global<E>, skeleton: &Skeleton) -> Self {
+    /// The events of a skeleton; no candidates yet.
+    fn of<E: ComponentChecker>(global: &Global<'_, E>, skeleton: &Skeleton) -> Self {
         let components = global.locals.checker.components();
         let of_component = |component| components.members(component).iter().map(|process| process.index());
         let members: Vec<Vec<usize>> =
@@ -298,7 +294,7 @@ impl Course {
         for &number in skeleton {
             let event = global.events.get(number);
             let What::Interface(label) = event.what else {
-                panic!("a bug in quorate: skeletons are looked at without pauses")
+                panic!("a bug in quorate: skeletons are judged without pauses")
             };
             let process = members[event.component][global.locals.label(label).member];
             let mut clock = vec![0; events.len()];
@@ -310,13 +306,13 @@ impl Course {
         Course { members, events, clocks, candidates: HashMap::new(), most: Vec::new(), cuts: 1 }
     }
 
-    /// How many of these events each member of a component has.
+    /// How many of these events each member of a component has had.
     fn done(&self, events: &[EventId], component: usize) -> Vec<usize> {
         let of = |process: &usize| events.iter().filter(|event| self.clocks[event].0 == *process).count();
         self.members[component].iter().map(of).collect()
     }
 
-    /// How much each member of a component has done in a cut.
+    /// How many events each member of a component has had in a cut.
     fn done_at(&self, cut: &Clock, component: usize) -> Vec<usize> {
         self.members[component].iter().map(|process| cut[*process]).collect()
     }
@@ -330,7 +326,7 @@ impl Course {
         looks
     }
 
-    /// What can be seen of a component that has done as much as in a cut.
+    /// The candidates of a component that has had as many events as in a cut.
     fn candidates_at(&self, component: usize, cut: &Clock) -> &[Candidate] {
         &self.candidates[&(component, self.done_at(cut, component))]
     }
@@ -342,8 +338,8 @@ impl Course {
         there.map(|candidate| candidate.satisfied).max().unwrap_or(0)
     }
 
-    /// Cuts from this one on, of which every one contains one in which enough members of a component satisfy the
-    /// predicate: this one itself, if they do here.
+    /// Cuts, each at least as large as this one, such that every larger cut in which enough members of a component
+    /// satisfy the predicate contains one of them. If enough members do so here, this cut is among them.
     fn alternatives(&self, component: usize, wanted: usize, cut: &Clock, looks: &[bool]) -> Vec<Clock> {
         let next = |process: &usize| self.events[*process].get(cut[*process]);
         let goes_on = self.members[component].iter().filter_map(next).map(|event| &self.clocks[event].1);
@@ -351,8 +347,8 @@ impl Course {
         let stays = stays.filter(|candidate| candidate.satisfied >= wanted).map(|candidate| &candidate.least);
         let mut least: Vec<Clock> = Vec::new();
         for next in stays.chain(goes_on).map(|happened| with(cut, happened, looks)) {
-            if !least.iter().any(|other| is_prefix(other, &next)) {
-                least.retain(|other| !is_prefix(&next, other));
+            if !least.iter().any(|other| is_before(other, &next)) {
+                least.retain(|other| !is_before(&next, other));
                 least.push(next);
             }
         }
@@ -363,7 +359,7 @@ impl Course {
 /// How many members of a component satisfy the predicate of a property at a point; enough by themselves if one of
 /// them cannot be observed.
 fn satisfied<E: ComponentChecker>(
-    global: &Global<E>,
+    global: &Global<'_, E>,
     property: &Property,
     enough: usize,
     node: NodeId,
@@ -412,19 +408,10 @@ fn for_each_conjunction(
     Ok(())
 }
 
-fn join(clock: &mut Clock, other: &Clock) {
-    clock.iter_mut().zip(other).for_each(|(ours, theirs)| *ours = (*ours).max(*theirs));
-}
-
-/// A cut in which what has happened elsewhere has happened too, as far as it is looked at.
+/// A cut, extended by what has happened by a clock, as far as these processes are concerned.
 fn with(cut: &Clock, happened: &Clock, looks: &[bool]) -> Clock {
     let both = cut.iter().zip(happened).zip(looks);
     both.map(|((ours, theirs), looks)| if *looks { *ours.max(theirs) } else { *ours }).collect()
-}
-
-/// Has everything that has happened in a cut happened in another?
-fn is_prefix(cut: &Clock, other: &Clock) -> bool {
-    cut.iter().zip(other).all(|(one, other)| one <= other)
 }
 
 /// Are some messages among others?

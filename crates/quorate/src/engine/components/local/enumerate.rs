@@ -1,59 +1,58 @@
-//! The local explorer of components with agents of their own: their runs are enumerated, one by one.
+//! Components with agents of their own: their runs are enumerated, one by one.
 //!
-//! From: DEMETER, sections 3.2 and 6.2. A table is made of all runs that do what the local skeleton says and go on as
-//! far as nobody sees it. Where others could see something next, it is a branch; a run that nothing can follow is a
-//! maximal trace of the component; and what properties see is what they see at any consistent cut of a run in which all
-//! of the skeleton has happened.
-//! Invariant: a point is a run, whatever the order of its independent operations.
-//! Restriction by: testkit/tests/dir.rs, with groups of processes.
+//! From: DEMETER, sections 3.2 and 6.2. A table is made of all runs that do what the local skeleton says and then go on
+//! as far as nobody sees it. What others could see next are branches; a run after which nothing can happen is a maximal
+//! trace of the component; and what properties see is what they see at any consistent cut of a run in which all of the
+//! skeleton has happened.
+//! Invariant: a point is a run, up to the order of its independent operations.
+//! Held by: testkit/tests/dir.rs, with groups of processes.
 
 use std::collections::{BTreeSet, HashMap, HashSet};
 
-use super::{Cause, Locals, Node, NodeId, NodePoint, Panic, Table};
-use crate::engine::components::Halt;
-use crate::engine::components::checker::{ComponentChecker, MessageId};
-use crate::engine::components::events::for_each_closed_set;
-use crate::engine::components::machine::{ComponentRunner, Ran};
-use crate::engine::components::meter::{Done, Meter};
-use crate::engine::components::runs::{Happened, Label, Restriction, Run, for_each_run};
+use super::dpor::{Happened, Restriction, Run, for_each_run};
+use super::tables::{Cause, ExploreComponent, Kind, Locals, Node, NodePoint, Table, Wanted};
+use crate::base::for_each_closed_set;
+use crate::engine::components::embedded::{ComponentChecker, ComponentRunner, MessageId, Ran};
+use crate::engine::components::events::{Label, NodeId};
+use crate::engine::components::meter::{Done, Halt, Meter, Panic};
 use crate::report::Stopped;
 
 /// Operations, each with its agent, in an order in which they can happen.
-pub(in super::super) type Way<S> = Vec<(usize, S)>;
+pub(crate) type Way<S> = Vec<(usize, S)>;
 
-/// A run that goes no further unless others see it.
-pub(in super::super) struct Last {
-    pub(in super::super) point: usize,
+/// A run that goes no further without being seen.
+pub(crate) struct Last {
+    pub(crate) point: usize,
     /// What others could see next.
-    pub(in super::super) next: Vec<Label>,
+    pub(crate) next: Vec<Label>,
 }
 
-/// Where runs lead.
-pub(in super::super) struct FoundPoint<S> {
-    pub(in super::super) way: Way<S>,
+/// A point to which runs lead, before it has a number at a node.
+pub(crate) struct FoundPoint<S> {
+    pub(crate) way: Way<S>,
     /// What properties see of each member there.
-    pub(in super::super) observed: Vec<usize>,
-    /// How many runs these are, if they are not told apart: the way is that of one of them.
-    pub(in super::super) alike: Option<u128>,
+    pub(crate) observed: Vec<usize>,
+    /// How many runs these are, if it stands for several: the way is that of one of them.
+    pub(crate) alike: Option<u128>,
 }
 
-/// A panic: where, the step that panics unless agents wait for each other, and what is known of why.
-pub(in super::super) struct Panicked<S> {
-    pub(in super::super) point: usize,
-    pub(in super::super) step: Option<(usize, S)>,
-    pub(in super::super) message: String,
+/// A panic: where, with which message, and the step that panics; no step if agents wait for each other.
+pub(crate) struct Panicked<S> {
+    pub(crate) point: usize,
+    pub(crate) step: Option<(usize, S)>,
+    pub(crate) message: String,
 }
 
-/// What the runs of a component come to, in the numbers of the machine that ran it.
-pub(in super::super) struct Explored<S> {
-    /// Where runs can be.
-    pub(in super::super) points: Vec<FoundPoint<S>>,
-    /// The points at which there is something to be seen.
-    pub(in super::super) shown: BTreeSet<usize>,
-    pub(in super::super) branches: Vec<Label>,
-    pub(in super::super) last: Vec<Last>,
-    pub(in super::super) panics: Vec<Panicked<S>>,
-    pub(in super::super) done: Done,
+/// What was found in the runs of a component, in the numbers of the checker that ran it.
+pub(crate) struct Explored<S> {
+    /// The points that were found. Other fields refer to them by position.
+    pub(crate) points: Vec<FoundPoint<S>>,
+    /// The points that show all that properties can see.
+    pub(crate) shown: BTreeSet<usize>,
+    pub(crate) branches: Vec<Label>,
+    pub(crate) last: Vec<Last>,
+    pub(crate) panics: Vec<Panicked<S>>,
+    pub(crate) done: Done,
 }
 
 impl<S> Default for Explored<S> {
@@ -69,18 +68,19 @@ impl<S> Default for Explored<S> {
     }
 }
 
-/// What the runs come to, in the making.
+/// An exploration in progress.
 struct Exploration<S> {
     /// With how many operations each run begins.
     begun: usize,
     numbers: HashMap<Way<S>, usize>,
-    sights: HashSet<Vec<usize>>,
+    /// What properties have seen of the members so far.
+    observed: HashSet<Vec<usize>>,
     known_branches: HashSet<Label>,
     found: Explored<S>,
 }
 
-/// Goes through all runs of a component that is held to a local skeleton; tells from time to time what was done so
-/// far.
+/// Goes through all runs of a component that is restricted to a local skeleton. Calls `tick` with what was done so far;
+/// an error ends it.
 pub(super) fn explored<M: ComponentRunner>(
     runner: &mut M,
     restriction: &Restriction<M::Step>,
@@ -89,7 +89,7 @@ pub(super) fn explored<M: ComponentRunner>(
     let mut exploration = Exploration {
         begun: restriction.begins.len(),
         numbers: HashMap::new(),
-        sights: HashSet::new(),
+        observed: HashSet::new(),
         known_branches: HashSet::new(),
         found: Explored::default(),
     };
@@ -105,41 +105,50 @@ pub(super) fn explored<M: ComponentRunner>(
     if is_reliable {
         return Ok(exploration.found);
     }
-    let told = "a component does not do the same whenever the same happens to it: it may look at a clock, or at what it \
+    let reason = "a component does not do the same whenever the same happens to it: it may look at a clock, or at what it \
                 has done in an earlier run";
-    Err(Halt::Stopped(Stopped::Impure(told.to_string())))
+    Err(Halt::Stopped(Stopped::Impure(reason.to_string())))
 }
 
-impl<E: ComponentChecker> Locals<E> {
-    /// What a component can do whose runs are enumerated.
-    pub(super) fn enumerate(
+/// The explorer of a component whose runs are enumerated.
+pub(crate) struct Enumerate;
+
+impl<E: ComponentChecker> ExploreComponent<E> for Enumerate {
+    fn kind(&self) -> Kind {
+        Kind::Enumerated
+    }
+
+    fn explore(
         &mut self,
-        node: NodeId,
-        offers: &[MessageId],
+        locals: &mut Locals<'_, E>,
+        wanted: &Wanted,
         meter: &mut Meter<'_>,
     ) -> Result<Table, Halt> {
-        let restriction = self.restriction(node, offers);
+        let restriction = locals.restriction(wanted);
         let points_max = meter.points_max();
-        let found = explored(&mut self.checker, &restriction, &mut |done| {
+        let found = explored(&mut locals.checker, &restriction, &mut |done| {
             is_too_many(done.points, points_max)?;
             meter.glance(done)
         })?;
-        Ok(self.adopt(node, found, meter)?.0)
+        Ok(locals.adopt(wanted.node, found, meter)?.0)
     }
+}
 
-    /// What the runs at a node have in common.
-    pub(in super::super) fn restriction(&self, node: NodeId, offers: &[MessageId]) -> Restriction<E::Step> {
+impl<E: ComponentChecker> Locals<'_, E> {
+    /// What the runs at a node are restricted to.
+    pub(crate) fn restriction(&self, Wanted { node, offers }: &Wanted) -> Restriction<E::Step> {
         let seen = |of_one: &Vec<_>| of_one.iter().map(|label| self.label(*label).clone()).collect();
-        let skeleton: Vec<Vec<Label>> = self.skeleton(node).iter().map(seen).collect();
+        let skeleton: Vec<Vec<Label>> = self.skeleton(*node).iter().map(seen).collect();
         let received = skeleton.iter().flatten().flat_map(|label| &label.received);
         let mut arrivals: Vec<MessageId> = received.chain(offers).copied().collect();
         self.normalise(&mut arrivals);
-        let (component, begins, mutant) = (self.component(node), self.begins(node), self.mutant);
+        let (component, begins, mutant) = (self.component(*node), self.begins(*node), self.mutant);
         Restriction { component, arrivals, skeleton, begins, mutant }
     }
 
-    /// Makes a table of what was explored, in the numbers of the checker; tells the numbers of its points, too.
-    pub(in super::super) fn adopt(
+    /// Makes a table of what was explored, in the numbers of the checker. Also returns the number of each point that
+    /// was found.
+    pub(crate) fn adopt(
         &mut self,
         node: NodeId,
         found: Explored<E::Step>,
@@ -163,9 +172,8 @@ impl<E: ComponentChecker> Locals<E> {
         for label in branches {
             let (member, label) = (label.member, self.number_label(label));
             table.branches.push(label);
-            let mut key = self.nodes[node].key.clone();
-            key.labels[member].push(label);
-            if !self.numbers.contains_key(&key) {
+            let key = self.key_after(node, member, label);
+            if !self.is_node(&key) {
                 self.insert(key, Vec::new());
             }
         }
@@ -176,15 +184,12 @@ impl<E: ComponentChecker> Locals<E> {
         Ok((table, numbers))
     }
 
-    /// What others see of each member at a node, from the beginning.
-    pub(super) fn skeleton(&self, node: NodeId) -> Vec<Vec<super::LabelId>> {
-        let key = &self.nodes[node].key;
-        let Some((before, _)) = key.pause else { return key.labels.clone() };
-        let before = self.skeleton(before).into_iter().zip(&key.labels);
-        before.map(|(before, since)| [before.as_slice(), since].concat()).collect()
+    /// The number of a point that was found.
+    pub(crate) fn run_point(&mut self, node: NodeId, found: FoundPoint<E::Step>) -> usize {
+        self.nodes[node].run_point(found)
     }
 
-    /// How every run at a node begins: up to the last pause.
+    /// The operations with which every run at a node begins: those before the last pause.
     fn begins(&self, node: NodeId) -> Way<E::Step> {
         match self.nodes[node].key.pause.map(|(node, point)| &self.nodes[node].points[point].cause) {
             Some(Cause::Run(operations)) => operations.clone(),
@@ -193,12 +198,12 @@ impl<E: ComponentChecker> Locals<E> {
     }
 }
 
-/// One table may have so many points.
+/// Ends an exploration if one table gets more points than this.
 pub(super) fn is_too_many(points: u64, points_max: u64) -> Result<(), Halt> {
     if points > points_max { Err(Halt::Stopped(Stopped::States(points_max))) } else { Ok(()) }
 }
 
-/// A run, whatever the order of its independent operations.
+/// The operations of a run, by agent: equal for runs that differ only in the order of independent operations.
 pub(super) fn by_agent<S: Clone>(way: &[(usize, S)]) -> Way<S> {
     let mut run = way.to_vec();
     run.sort_by_key(|(agent, _)| *agent);
@@ -206,7 +211,7 @@ pub(super) fn by_agent<S: Clone>(way: &[(usize, S)]) -> Way<S> {
 }
 
 impl<S: Clone + Eq + std::hash::Hash> Node<S> {
-    /// The number of the point to which runs lead.
+    /// The number of a point that was found: a new one if it stands for several runs.
     pub(super) fn run_point(&mut self, found: FoundPoint<S>) -> usize {
         let FoundPoint { way, observed, alike } = found;
         let Node { points, runs, .. } = self;
@@ -272,7 +277,7 @@ impl<S: Clone + Eq + std::hash::Hash> Exploration<S> {
         })
     }
 
-    /// Notes a point for everything that properties can see in the course of a run, once all of the skeleton has
+    /// Notes a point for everything that properties can see at a cut of a run in which all of the skeleton has
     /// happened.
     fn cut(&mut self, initial: &[usize], operations: &[Happened<S>]) {
         let has_happened: Vec<usize> = (0..operations.len())
@@ -298,7 +303,7 @@ impl<S: Clone + Eq + std::hash::Hash> Exploration<S> {
                     }
                 }
             }
-            if self.sights.insert(observed) {
+            if self.observed.insert(observed) {
                 let before: Vec<usize> = (0..operations.len()).filter(|at| leads_to(*at, &with)).collect();
                 let point = self.point(initial, operations, &before);
                 self.found.shown.insert(point);
@@ -310,7 +315,7 @@ impl<S: Clone + Eq + std::hash::Hash> Exploration<S> {
 
 impl<S: Clone + Eq + std::hash::Hash> Explored<S> {
     /// The same in the numbers of another checker.
-    pub(in super::super) fn translated_to<E: ComponentChecker<Step = S>>(
+    pub(crate) fn translated_to<E: ComponentChecker<Step = S>>(
         self,
         here: &mut E,
         there: &E,
@@ -319,8 +324,8 @@ impl<S: Clone + Eq + std::hash::Hash> Explored<S> {
         let translate_label = |here: &mut E, label: Label| translated(label, here, there);
         let mut known_steps: HashMap<(usize, S), (usize, S)> = HashMap::new();
         let mut translate_step = |here: &mut E, done: (usize, S)| {
-            let told = known_steps.entry(done);
-            told.or_insert_with_key(|(agent, step)| here.step_of(there, component, *agent, step)).clone()
+            let known = known_steps.entry(done);
+            known.or_insert_with_key(|(agent, step)| here.step_of(there, component, *agent, step)).clone()
         };
         let mut points = Vec::with_capacity(self.points.len());
         for FoundPoint { way, observed, alike } in self.points {
@@ -345,35 +350,35 @@ impl<S: Clone + Eq + std::hash::Hash> Explored<S> {
 
 impl<S> Restriction<S> {
     /// The same in the numbers of another checker.
-    pub(in super::super) fn translated_to<E: ComponentChecker<Step = S>>(
+    pub(crate) fn translated_to<E: ComponentChecker<Step = S>>(
         &self,
         here: &mut E,
         there: &E,
     ) -> Restriction<S> {
         let Restriction { component, arrivals, skeleton, begins, mutant } = self;
         let arrivals = arrivals.iter().map(|message| here.message_of(there, *message)).collect();
-        let mut told = |labels: &Vec<Label>| -> Vec<Label> {
+        let mut translate = |labels: &Vec<Label>| -> Vec<Label> {
             labels.iter().map(|label| translated(label.clone(), here, there)).collect()
         };
-        let skeleton = skeleton.iter().map(&mut told).collect();
+        let skeleton = skeleton.iter().map(&mut translate).collect();
         let begins =
             begins.iter().map(|(agent, step)| here.step_of(there, *component, *agent, step)).collect();
         Restriction { component: *component, arrivals, skeleton, begins, mutant: *mutant }
     }
 }
 
-/// What others see, in the numbers of another checker.
+/// A label, in the numbers of another checker.
 fn translated<E: ComponentChecker>(label: Label, here: &mut E, there: &E) -> Label {
-    let mut told = |messages: Vec<MessageId>| -> Vec<MessageId> {
+    let mut translate = |messages: Vec<MessageId>| -> Vec<MessageId> {
         messages.into_iter().map(|message| here.message_of(there, message)).collect()
     };
-    let (mut received, sent) = (told(label.received), told(label.sent));
+    let (mut received, sent) = (translate(label.received), translate(label.sent));
     received.sort_unstable();
     Label { received, sent, ..label }
 }
 
-/// The runs that may stay where they are although, with something on offer, others could see the component do something
-/// in another: those that nothing follows which needs as little.
+/// The runs that may pause. With some messages on offer another run could go on in a way that others see, while this
+/// one cannot go on with these messages.
 fn pauses(last: &[Last], branches: &[Label]) -> Vec<usize> {
     let count = |messages: &[MessageId]| {
         let mut counts: HashMap<MessageId, usize> = HashMap::new();

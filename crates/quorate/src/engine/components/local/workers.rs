@@ -1,25 +1,24 @@
 //! Local explorations on several threads.
 //!
 //! From: DEMETER, section 4, where components are explored on different machines. Each thread has a checker of its own,
-//! with numbers of its own, and takes the next table when it is done with one; what it finds is told to the one checker
-//! that counts in the order in which the tables were asked for.
-//! Invariant: which tables are asked for together does not depend on the number of threads, so neither does any number.
-//! Restriction by: testkit/tests/dir.rs (the same answer on one thread and on several).
+//! with its own numbers, and takes the next table when it is done with one. The main checker takes over what was found
+//! in the order in which the tables were asked for.
+//! Invariant: which tables are made together does not depend on the number of threads, so neither does any number.
+//! Held by: testkit/tests/dir.rs (the same answer on one thread and on several).
 
 use std::collections::HashSet;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::sync::mpsc::{RecvTimeoutError, channel};
 use std::time::Duration;
 
+use super::dpor::Restriction;
 use super::enumerate::{Explored, explored, is_too_many};
-use super::{Locals, Wanted};
-use crate::engine::components::Halt;
-use crate::engine::components::checker::ComponentChecker;
-use crate::engine::components::meter::{Done, Meter};
-use crate::engine::components::runs::Restriction;
+use super::tables::{Kind, Locals, Wanted};
+use crate::engine::components::embedded::ComponentChecker;
+use crate::engine::components::meter::{Done, Halt, Meter};
 use crate::report::Stopped;
 
-/// How often the watch is told what threads have done.
+/// How often the meter sees what the threads have done.
 const GLANCE_EVERY: Duration = Duration::from_millis(5);
 
 /// What a thread found.
@@ -27,7 +26,7 @@ struct Finding<S> {
     /// By which thread.
     worker: usize,
     explored: Result<Explored<S>, Halt>,
-    /// What its checker was asked for it.
+    /// The questions that its checker has answered for it.
     asked: Vec<Vec<u64>>,
 }
 
@@ -40,16 +39,16 @@ struct Progress {
     is_stopped: AtomicBool,
 }
 
-impl<E: ComponentChecker> Locals<E> {
+impl<E: ComponentChecker> Locals<'_, E> {
     /// Makes those of these tables that are not known yet and take an exploration of their own.
-    pub(in super::super) fn make(&mut self, wanted: Vec<Wanted>, meter: &mut Meter<'_>) -> Result<(), Halt> {
+    pub(crate) fn make(&mut self, wanted: Vec<Wanted>, meter: &mut Meter<'_>) -> Result<(), Halt> {
         let mut seen = HashSet::new();
         let mut jobs: Vec<Wanted> = wanted.into_iter().filter(|job| !self.knows(job)).collect();
         jobs.retain(|job| seen.insert(job.clone()));
         jobs.retain(|job| self.is_enumerated(self.component(job.node)));
-        // The parts of a system are explored together, but not several systems.
+        // Inside a system several tables are made at a time, but systems are explored one after the other.
         let (systems, jobs): (Vec<Wanted>, Vec<Wanted>) =
-            jobs.into_iter().partition(|job| self.is_nested(self.component(job.node)));
+            jobs.into_iter().partition(|job| self.kind(self.component(job.node)) == Kind::Composed);
         for Wanted { node, offers } in systems {
             self.table(node, &offers, meter)?;
         }
@@ -69,7 +68,7 @@ impl<E: ComponentChecker> Locals<E> {
             let component = self.nodes[job.node].key.component;
             let found = explored?.translated_to(checker, fork, component);
             let (table, _) = self.adopt(job.node, found, meter)?;
-            self.keep_table(job.node, &job.offers, table, meter)?;
+            self.remember(job.clone(), table, meter)?;
         }
         match self.forks.iter().find_map(E::unreliable) {
             Some(stopped) => Err(Halt::Stopped(stopped)),
@@ -83,8 +82,7 @@ impl<E: ComponentChecker> Locals<E> {
         jobs: &[Wanted],
         meter: &mut Meter<'_>,
     ) -> Result<Vec<Finding<E::Step>>, Halt> {
-        let restriction: Vec<Restriction<E::Step>> =
-            jobs.iter().map(|job| self.restriction(job.node, &job.offers)).collect();
+        let restriction: Vec<Restriction<E::Step>> = jobs.iter().map(|job| self.restriction(job)).collect();
         let workers = self.threads.clamp(1, jobs.len());
         while self.forks.len() < workers {
             self.forks.push(self.checker.fork());
@@ -92,23 +90,23 @@ impl<E: ComponentChecker> Locals<E> {
         let Locals { checker, forks, .. } = self;
         let checker: &E = checker;
         let (next, progress, points_max) = (AtomicUsize::new(0), Progress::default(), meter.points_max());
-        let (told, findings) = channel();
+        let (report, findings) = channel();
         let mut found: Vec<Option<Finding<E::Step>>> = restriction.iter().map(|_| None).collect();
         let stopped = std::thread::scope(|scope| {
             for (worker, fork) in forks.iter_mut().take(workers).enumerate() {
-                let (next, progress, restriction, told) = (&next, &progress, &restriction, told.clone());
+                let (next, progress, restriction, report) = (&next, &progress, &restriction, report.clone());
                 scope.spawn(move || {
                     while let Some((at, restriction)) = take_next(next, restriction) {
                         let restriction = restriction.translated_to(fork, checker);
                         let explored = progress.explore(fork, &restriction, points_max);
                         let asked = fork.learned().unwrap_or_default();
-                        if told.send((at, Finding { worker, explored, asked })).is_err() {
+                        if report.send((at, Finding { worker, explored, asked })).is_err() {
                             break;
                         }
                     }
                 });
             }
-            drop(told);
+            drop(report);
             let mut stopped = None;
             loop {
                 match findings.recv_timeout(GLANCE_EVERY) {
@@ -125,7 +123,7 @@ impl<E: ComponentChecker> Locals<E> {
         if let Some(halt) = stopped {
             return Err(halt);
         }
-        // From here on it is counted in the order in which it was asked for.
+        // From here on everything is counted in the order in which it was asked for.
         meter.show(Done::default());
         Ok(found.into_iter().flatten().collect())
     }

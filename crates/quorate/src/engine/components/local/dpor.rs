@@ -1,31 +1,24 @@
 //! All runs of a component that has agents of its own, each up to the order of independent operations.
 //!
 //! From: Abdulla, Aronis, Jonsson and Sagonas, Optimal Dynamic Partial Order Reduction (POPL 2014), with wakeup trees
-//! and sleep sets; Flanagan and Godefroid, Dynamic Partial-Order Reduction for Model Checking Software (POPL 2005), for
-//! what waits for a lock; ALGORITHMS 4. A run is repeated with one decision changed, until no decision is left.
-//! Differs: an agent may have several things to do, of which those that need a message come up only when it is there.
-//! So two relations are asked for: whether the order of two operations matters, which says what sleeps and which runs
-//! are equal, and whether the second might give the agent of the first something else to do, which says where a
-//! decision is worth changing. Whether it does shows only when the second has come first: then the agent is asked for
-//! anything that does not sleep. Runs are held to a local skeleton: what others see happens as it says, and an agent
-//! that could do something else that others see may stop there instead. So a run may end though agents wait, for a lock
-//! or for the skeleton: what they wait to do might have come before what was done, like anything that was.
-//! Invariant: of the runs that are told no two differ only in the order of independent operations.
-//! Restriction by: testkit/tests/dir.rs (as many runs as an enumerator finds, in groups), the tests of quorate-threads.
+//! and sleep sets; Flanagan and Godefroid, Dynamic Partial-Order Reduction for Model Checking Software (POPL 2005),
+//! for operations that wait for a lock; docs/theory/components.md 8. A run is repeated with one decision changed, until no decision
+//! is left to change.
+//! Differs: an agent may have several operations to choose from, and those that need a message become possible only
+//! when it is there. So there are two relations. *Depends* says whether the order of two operations matters: which
+//! operations sleep, and which runs are equal. *Races* says whether the second operation might give the agent of the
+//! first another choice: which decisions are worth changing. Whether it really does shows only in a run in which the
+//! second operation comes first; there the agent may do anything that does not sleep. Runs are restricted to a local
+//! skeleton: what others see happens as the skeleton says, and an agent that could do something else that others see
+//! may stop there instead. So a run may end while agents wait, for a lock or because of the skeleton. An operation
+//! that they wait to do might have come earlier in the run, like any operation that happened.
+//! Invariant: no two of the runs differ only in the order of independent operations.
+//! Held by: testkit/tests/dir.rs (as many runs as an enumerator finds, in groups), the tests of quorate-threads.
 
-use super::checker::MessageId;
-use super::machine::{ComponentRunner, Operation, Ran, Scheduler};
+use crate::base::join;
+use crate::engine::components::embedded::{ComponentRunner, MessageId, Operation, Ran, Scheduler};
+use crate::engine::components::events::Label;
 use crate::kernel::Mutant;
-
-/// What others see of an operation.
-#[derive(Clone, PartialEq, Eq, Hash, Debug)]
-pub(super) struct Label {
-    pub(super) member: usize,
-    /// How many interface events of each member it follows, itself included.
-    pub(super) clock: Vec<usize>,
-    pub(super) received: Vec<MessageId>,
-    pub(super) sent: Vec<MessageId>,
-}
 
 /// An operation that happened.
 pub(super) struct Happened<S> {
@@ -51,11 +44,6 @@ fn follows<S>(clock: &[usize], operation: &Operation<S>) -> bool {
     clock.get(operation.agent).is_some_and(|count| *count > operation.index)
 }
 
-fn join(clock: &mut Vec<usize>, other: &[usize]) {
-    clock.resize(clock.len().max(other.len()), 0);
-    clock.iter_mut().zip(other).for_each(|(ours, theirs)| *ours = (*ours).max(*theirs));
-}
-
 /// A run that went as far as the local skeleton lets it.
 pub(super) struct Run<'r, S> {
     /// What properties see of each member at first.
@@ -63,33 +51,33 @@ pub(super) struct Run<'r, S> {
     pub(super) operations: &'r [Happened<S>],
     /// What others could see next.
     pub(super) next: Vec<Label>,
-    /// Can nothing go on but what others see?
+    /// Is nothing possible that others do not see?
     pub(super) is_maximal: bool,
     pub(super) ran: Ran,
 }
 
-/// What the runs have in common.
-pub(super) struct Restriction<S> {
-    pub(super) component: usize,
+/// What runs are restricted to.
+pub(crate) struct Restriction<S> {
+    pub(crate) component: usize,
     /// What arrives from other components.
-    pub(super) arrivals: Vec<MessageId>,
-    /// What others see of each member: all of it, in order.
-    pub(super) skeleton: Vec<Vec<Label>>,
-    /// How every run begins: agents and what they do.
-    pub(super) begins: Vec<(usize, S)>,
-    pub(super) mutant: Option<Mutant>,
+    pub(crate) arrivals: Vec<MessageId>,
+    /// All that others see of each member, in order.
+    pub(crate) skeleton: Vec<Vec<Label>>,
+    /// How every run begins: who does what.
+    pub(crate) begins: Vec<(usize, S)>,
+    pub(crate) mutant: Option<Mutant>,
 }
 
-/// Is told how many operations were new, and a run unless it ended early.
-pub(super) type Told<'t, S, H> = &'t mut dyn FnMut(usize, Option<Run<'_, S>>) -> Result<(), H>;
+/// Takes how many operations were new, and the run unless it ended early.
+pub(super) type EachRun<'t, S, H> = &'t mut dyn FnMut(usize, Option<Run<'_, S>>) -> Result<(), H>;
 
-/// Tells every run of a component that is held to a local skeleton and does all that it says; and, run or not, how many
-/// operations were new. `false` if the component does not do the same whenever the same happens to it: then nothing that
-/// was told can be relied on.
+/// Calls `each` for every run that does all that the skeleton says, and without a run for every attempt that does not.
+/// `false` if the component is not deterministic: if it did something different although the same operations came
+/// before. Then no run that was found can be relied on.
 pub(super) fn for_each_run<M: ComponentRunner, H>(
     runner: &mut M,
     restriction: &Restriction<M::Step>,
-    told: Told<'_, M::Step, H>,
+    each: EachRun<'_, M::Step, H>,
 ) -> Result<bool, H> {
     let mut search: Runs<'_, M> = Runs {
         restriction,
@@ -102,7 +90,7 @@ pub(super) fn for_each_run<M: ComponentRunner, H>(
         strays: false,
         ending: None,
     };
-    // The first run is repeated: who does something else then does not depend on what happens alone.
+    // The first run is repeated, to see whether the component is deterministic.
     runner.run(restriction.component, &restriction.arrivals, &mut search);
     let mut rehearsed = Some(search.steps());
     loop {
@@ -123,18 +111,18 @@ pub(super) fn for_each_run<M: ComponentRunner, H>(
             }
             _ => None,
         };
-        told(search.done.len() - fresh, run)?;
+        each(search.done.len() - fresh, run)?;
         if !search.change_a_decision() {
             return Ok(true);
         }
     }
 }
 
-/// Something that may happen at a decision.
+/// What may happen at a decision.
 #[derive(Clone, PartialEq, Eq)]
 enum Alternative<S> {
     Do(Operation<S>),
-    /// An agent does nothing more, since what it would do deviates from the skeleton, like this.
+    /// An agent does nothing more: it could do this operation, which deviates from the skeleton.
     Stop(Operation<S>),
 }
 
@@ -150,52 +138,53 @@ impl<S> Alternative<S> {
     }
 }
 
-/// Something that is to be tried, and what then.
+/// A node of a wakeup tree: something to try, and what to try after it.
 #[derive(Clone)]
 struct Wake<S> {
-    first: Wanted<S>,
+    first: Target<S>,
     then: Vec<Wake<S>>,
 }
 
 #[derive(Clone, PartialEq, Eq)]
-enum Wanted<S> {
+enum Target<S> {
     This(Alternative<S>),
-    /// Whatever an agent can do that does not sleep.
+    /// Anything an agent can do that does not sleep.
     AnythingOf(usize),
 }
 
-impl<S: Clone + PartialEq> Wanted<S> {
-    /// What is wanted, as it is now: an operation that comes before another that it depends on may turn out otherwise
-    /// than after it, as one that tries to take a lock.
+impl<S: Clone + PartialEq> Target<S> {
+    /// The alternatives that meet a target. The operation of a target may have another form when it comes before one
+    /// that it depends on: a `try_lock` that has failed after the lock was taken succeeds before. Then whatever its
+    /// agent can do meets the target.
     fn among(&self, possible: &[Alternative<S>]) -> Vec<Alternative<S>> {
         let agent = match self {
-            Wanted::This(this) if possible.contains(this) => return vec![this.clone()],
-            Wanted::This(this) => this.agent(),
-            Wanted::AnythingOf(agent) => *agent,
+            Target::This(this) if possible.contains(this) => return vec![this.clone()],
+            Target::This(this) => this.agent(),
+            Target::AnythingOf(agent) => *agent,
         };
         possible.iter().filter(|one| one.agent() == agent).cloned().collect()
     }
 }
 
-/// A decision.
+/// A decision in a run.
 struct Level<S> {
     possible: Vec<Alternative<S>>,
     taken: Alternative<S>,
-    /// What to do after what is taken now.
+    /// What to try after what is taken now.
     then: Vec<Wake<S>>,
-    /// What leads to no run that is not told elsewhere.
+    /// The sleep set: every run that begins with one of these is found elsewhere.
     asleep: Vec<Alternative<S>>,
-    /// What is to be tried later.
+    /// What to try later.
     later: Vec<Wake<S>>,
 }
 
 impl<S: Clone + Eq> Level<S> {
-    /// Whatever else the agent could do that does something now is to be tried as well.
+    /// Plans to try whatever else the agent that acts now could do.
     fn try_all_of_one(&mut self) {
         let Level { possible, taken, asleep, later, .. } = self;
         let others = possible.iter().filter(|one| one.agent() == taken.agent() && *one != taken);
         for one in others.filter(|one| !asleep.contains(one)) {
-            let first = Wanted::This(one.clone());
+            let first = Target::This(one.clone());
             if !later.iter().any(|wake| wake.first == first) {
                 later.push(Wake { first, then: Vec::new() });
             }
@@ -205,34 +194,34 @@ impl<S: Clone + Eq> Level<S> {
 
 /// How a run ended.
 enum Ending {
-    /// With all that was possible.
+    /// The skeleton allows nothing more.
     Here { next: Vec<Label>, is_maximal: bool },
-    /// What is left sleeps.
+    /// All that is possible sleeps.
     Asleep,
 }
 
 struct Runs<'k, M: ComponentRunner> {
     restriction: &'k Restriction<M::Step>,
     levels: Vec<Level<M::Step>>,
-    /// The run so far. What comes before the first changed decision is kept from the last run.
+    /// The run so far.
     done: Vec<Happened<M::Step>>,
     initial: Vec<usize>,
     decisions: usize,
     stopped: Vec<usize>,
     /// What agents wait to do at the end.
     waiting: Vec<Operation<M::Step>>,
-    /// Can something that has happened before not happen again?
+    /// Was something impossible that was possible in the same place of an earlier run?
     strays: bool,
     ending: Option<Ending>,
 }
 
 impl<M: ComponentRunner> Runs<'_, M> {
-    /// What was done, by whom.
+    /// Who has done what.
     fn steps(&self) -> Vec<(usize, M::Step)> {
         self.done.iter().map(|done| (done.operation.agent, done.operation.step.clone())).collect()
     }
 
-    /// Prepares the next run. Tells how many operations are the same as in the last one.
+    /// Prepares the next run. Returns how many operations are the same as in the last one.
     fn begin(&mut self) -> usize {
         let last = self.levels.len();
         // The last decision has just been changed.
@@ -248,7 +237,7 @@ impl<M: ComponentRunner> Runs<'_, M> {
         kept
     }
 
-    /// Changes the last decision that can be changed.
+    /// Changes the last decision that has something left to try. `false` if none has.
     fn change_a_decision(&mut self) -> bool {
         while let Some(level) = self.levels.last_mut() {
             level.asleep.push(level.taken.clone());
@@ -322,7 +311,7 @@ impl<M: ComponentRunner> Runs<'_, M> {
                 None => deviating.push((operation, label)),
             }
         }
-        // Who can only deviate waits anyway.
+        // An agent that can only deviate waits anyway: it need not decide to stop.
         let stops: Vec<Alternative<M::Step>> = deviating
             .chunk_by(|(one, _), (other, _)| one.agent == other.agent)
             .filter(|of_one| may.iter().any(|one| one.agent() == of_one[0].0.agent))
@@ -332,7 +321,7 @@ impl<M: ComponentRunner> Runs<'_, M> {
         (may, deviating.into_iter().map(|(_, label)| label).collect())
     }
 
-    /// Are two alternatives, both possible at the same time, none of the other's business?
+    /// Are two alternatives independent that are possible at the same time?
     fn are_apart(one: &Alternative<M::Step>, other: &Alternative<M::Step>) -> bool {
         match (one, other) {
             (one, other) if one.agent() == other.agent() => false,
@@ -345,12 +334,12 @@ impl<M: ComponentRunner> Runs<'_, M> {
         }
     }
 
-    /// What sleeps after a decision.
+    /// The sleep set after a decision.
     fn asleep_after(level: &Level<M::Step>) -> Vec<Alternative<M::Step>> {
         level.asleep.iter().filter(|one| Self::are_apart(one, &level.taken)).cloned().collect()
     }
 
-    /// Finds the decisions that are worth changing, by the operations of a run that are not the same as in the last.
+    /// Finds the decisions that are worth changing: those that race with an operation that is new in this run.
     fn note_races(&mut self, runner: &mut M, fresh: usize) {
         let begun = self.restriction.begins.len();
         for at in fresh.max(begun)..self.done.len() {
@@ -369,7 +358,7 @@ impl<M: ComponentRunner> Runs<'_, M> {
             let level = self.levels.len();
             self.done.push(Happened { operation, clock, seen, observed: Vec::new(), level });
             for level in 0..level {
-                // What does not depend on it could come before it just as well as after it.
+                // An operation that does not depend on the decision could come before it just as well as after it.
                 let depends = M::depends(self.levels[level].taken.operation(), &self.done[at].operation);
                 if depends && self.is_race(runner, level, at) {
                     self.try_others(level, at);
@@ -379,7 +368,7 @@ impl<M: ComponentRunner> Runs<'_, M> {
         }
     }
 
-    /// Where the operation of a decision is in the run; nowhere if an agent stopped.
+    /// The position in the run of the operation of a decision; `None` if an agent stopped there.
     fn at_level(&self, level: usize) -> Option<usize> {
         self.done[self.restriction.begins.len()..]
             .binary_search_by_key(&level, |done| done.level)
@@ -387,7 +376,7 @@ impl<M: ComponentRunner> Runs<'_, M> {
             .map(|at| at + self.restriction.begins.len())
     }
 
-    /// Might something else have been done at a decision if an operation that came later had come before?
+    /// Might an agent have done something else at a decision if a later operation had come before it?
     fn is_race(&self, runner: &mut M, level: usize, at: usize) -> bool {
         let later = &self.done[at];
         let earlier = self.levels[level].taken.operation();
@@ -400,12 +389,14 @@ impl<M: ComponentRunner> Runs<'_, M> {
         if !M::depends(earlier, &later.operation) {
             return !follows(&later.clock, earlier);
         }
-        // Who waits for a lock follows whoever had it before, but not necessarily by anything it did itself.
+        // By its clock an agent that waits for a lock follows the agent that had it before. What counts is whether
+        // anything that it did earlier follows the decision.
         let before = self.done[..at].iter().rev().find(|done| done.operation.agent == later.operation.agent);
         before.is_none_or(|before| !follows(&before.clock, earlier))
     }
 
-    /// Has a decision be changed, so that an operation can come before what was decided.
+    /// Plans to change a decision, so that a later operation comes before what was decided there. To get there the run
+    /// needs those operations between the two that the later one follows and that do not follow the decision.
     fn try_others(&mut self, level: usize, at: usize) {
         let begun = self.restriction.begins.len();
         let first = self.at_level(level);
@@ -415,11 +406,11 @@ impl<M: ComponentRunner> Runs<'_, M> {
                 && first.is_none_or(|first| !self.done[*other].follows(&self.done[first]))
         };
         let before = (from..at).filter(needed).chain([at]);
-        let mut way: Vec<Wanted<M::Step>> =
-            before.map(|at| Wanted::This(Alternative::Do(self.done[at].operation.clone()))).collect();
+        let mut way: Vec<Target<M::Step>> =
+            before.map(|at| Target::This(Alternative::Do(self.done[at].operation.clone()))).collect();
         let decided = self.levels[level].taken.operation();
         if first.is_none() || !M::depends(decided, &self.done[at].operation) {
-            way.push(Wanted::AnythingOf(decided.agent));
+            way.push(Target::AnythingOf(decided.agent));
         }
         let Level { taken, asleep, later, .. } = &mut self.levels[level];
         if asleep.iter().chain([&*taken]).any(|one| Self::begins(one, &way).is_some()) {
@@ -428,27 +419,27 @@ impl<M: ComponentRunner> Runs<'_, M> {
         Self::insert(later, way);
     }
 
-    /// What is left of a way that can begin with something, if it is part of it.
-    fn begins(one: &Alternative<M::Step>, way: &[Wanted<M::Step>]) -> Option<Vec<Wanted<M::Step>>> {
-        for (at, wanted) in way.iter().enumerate() {
-            match wanted {
-                Wanted::This(this) if this == one => {
+    /// If an alternative is part of a way and can come first in it: what is left of the way then.
+    fn begins(one: &Alternative<M::Step>, way: &[Target<M::Step>]) -> Option<Vec<Target<M::Step>>> {
+        for (at, target) in way.iter().enumerate() {
+            match target {
+                Target::This(this) if this == one => {
                     let mut left = way.to_vec();
                     left.remove(at);
                     return Some(left);
                 }
-                Wanted::This(this) if Self::are_apart(this, one) => {}
-                Wanted::AnythingOf(agent) if *agent != one.agent() => {}
+                Target::This(this) if Self::are_apart(this, one) => {}
+                Target::AnythingOf(agent) if *agent != one.agent() => {}
                 _ => return None,
             }
         }
         None
     }
 
-    /// Adds a way to what is to be tried, unless that begins like it already.
-    fn insert(wakes: &mut Vec<Wake<M::Step>>, way: Vec<Wanted<M::Step>>) {
+    /// Adds a way to a wakeup tree, unless the tree has it already.
+    fn insert(wakes: &mut Vec<Wake<M::Step>>, way: Vec<Target<M::Step>>) {
         for wake in wakes.iter_mut() {
-            let Wanted::This(first) = &wake.first else {
+            let Target::This(first) = &wake.first else {
                 if way.first() == Some(&wake.first) {
                     return;
                 }
@@ -465,7 +456,7 @@ impl<M: ComponentRunner> Runs<'_, M> {
         wakes.extend(chain);
     }
 
-    /// Decides what comes next, for the first time.
+    /// Makes a new decision. `false` if the run ends here.
     fn decide(&mut self, possible: &[Operation<M::Step>]) -> bool {
         let (mut may, next) = self.sort(possible);
         let is_maximal = may.is_empty();
@@ -483,19 +474,19 @@ impl<M: ComponentRunner> Runs<'_, M> {
         let mut later: Vec<Wake<M::Step>> = Vec::new();
         for Wake { first, then } in wakes {
             let found = first.among(&may).into_iter().filter(|one| awake.contains(&one));
-            later.extend(found.map(|one| Wake { first: Wanted::This(one), then: then.clone() }));
+            later.extend(found.map(|one| Wake { first: Target::This(one), then: then.clone() }));
         }
         if later.is_empty() {
-            // Also if whoever was to have something else to do has nothing after all: what sleeps from now on must
-            // have been tried.
+            // This is also the case if the wakeup tree asks for another choice of an agent that has none after all. The
+            // run must go on all the same, since what sleeps from now on counts as tried.
             let Some(any) = awake.first() else {
                 self.ending = Some(Ending::Asleep);
                 return false;
             };
-            later.push(Wake { first: Wanted::This((*any).clone()), then: Vec::new() });
+            later.push(Wake { first: Target::This((*any).clone()), then: Vec::new() });
         }
         let Wake { first, then } = later.remove(0);
-        let Wanted::This(taken) = first else { unreachable!("everything that is asked for is there") };
+        let Target::This(taken) = first else { unreachable!("everything that is asked for is there") };
         let mut level = Level { possible: may, taken, then, asleep, later };
         level.try_all_of_one();
         self.levels.push(level);

@@ -1,33 +1,16 @@
 //! The points of a process that is a component by itself.
 //!
-//! From: ALGORITHMS 6.4. A process keeps no history: ways that lead to the same local state with the same messages to
-//! itself are one point, and are counted.
+//! From: docs/theory/components.md 4. A process keeps no history: runs that lead to the same local state with the same messages to
+//! itself are at one point. They are explored once, and counted.
 //! Invariant: equal points have equal futures.
 
-use super::{Candidate, LocalId, ProtocolChecker, Step, StepContents, StepRef};
-use crate::engine::components::checker::{ComponentChecker, LocalPointId, LocalPoints, MessageId, Move};
-use crate::engine::components::journal::hash128;
+use super::ask::{Candidate, Step};
+use super::checker::{LocalPoint, ProtocolChecker, StepContents, StepRef};
+use crate::engine::components::embedded::{ComponentChecker, LocalPointId, LocalPoints, MessageId, Move};
+use crate::engine::components::log::hash128;
 use crate::world::{Channel, StepKind};
 
-/// A point in the run of a process.
-#[derive(Clone, PartialEq, Eq, Hash, Debug)]
-pub(super) struct LocalPoint {
-    local: LocalId,
-    restarts: u8,
-    /// Messages to itself: in ascending order, or in the order of sending.
-    inside: Vec<MessageId>,
-}
-
 impl ProtocolChecker<'_> {
-    fn number_local_point(&mut self, local_point: LocalPoint) -> LocalPointId {
-        let fresh = LocalPointId::try_from(self.local_points.len()).expect("fewer points than memory");
-        let ProtocolChecker { local_points, local_point_numbers, .. } = self;
-        *local_point_numbers.entry(local_point).or_insert_with_key(|local_point| {
-            local_points.push(local_point.clone());
-            fresh
-        })
-    }
-
     fn in_order(&self) -> bool {
         self.model.world().channel == Channel::Fifo
     }
@@ -60,15 +43,15 @@ impl ProtocolChecker<'_> {
     /// A step from a point, and where it leads.
     fn move_of(&mut self, component: usize, local_point: &LocalPoint, step: Step) -> Move<StepRef> {
         let process = self.components.members(component)[0];
-        let Step { kind, transition, choices, bag, done } = step;
-        let outer = bag.iter().filter(|candidate| candidate.position.is_none());
+        let Step { kind, transition, choices, consumed, done } = step;
+        let outer = consumed.iter().filter(|candidate| candidate.position.is_none());
         let received = outer.map(|candidate| candidate.message).collect();
-        let ways = bag.iter().map(|candidate| candidate.copies).product();
+        let ways = consumed.iter().map(|candidate| candidate.copies).product();
         let (leads, sent) = match done {
             Some((local, all_sent)) => {
                 let mut inside = local_point.inside.clone();
                 let mut positions: Vec<usize> =
-                    bag.iter().filter_map(|candidate| candidate.position).collect();
+                    consumed.iter().filter_map(|candidate| candidate.position).collect();
                 positions.sort_unstable();
                 for position in positions.into_iter().rev() {
                     inside.remove(position);
@@ -82,11 +65,11 @@ impl ProtocolChecker<'_> {
                     all_sent.into_iter().filter(|message| !to_itself(message)).collect();
                 sent.sort_by_key(|message| self.ends_of(*message).1);
                 let restarts = local_point.restarts + u8::from(kind == StepKind::Restart);
-                (Some(self.number_local_point(LocalPoint { local, restarts, inside })), sent)
+                (Some(self.local_points.number(LocalPoint { local, restarts, inside })), sent)
             }
             None => (None, Vec::new()),
         };
-        let consumed = bag.iter().map(|candidate| (candidate.message, None)).collect();
+        let consumed = consumed.iter().map(|candidate| (candidate.message, None)).collect();
         let inside = Vec::new();
         let local = local_point.local;
         let step =
@@ -99,7 +82,7 @@ impl LocalPoints<StepRef> for ProtocolChecker<'_> {
     fn start(&mut self, component: usize) -> LocalPointId {
         let process = self.components.members(component)[0];
         let local = self.initial(process);
-        self.number_local_point(LocalPoint { local, restarts: 0, inside: Vec::new() })
+        self.local_points.number(LocalPoint { local, restarts: 0, inside: Vec::new() })
     }
 
     fn moves(
@@ -109,18 +92,18 @@ impl LocalPoints<StepRef> for ProtocolChecker<'_> {
         offers: &[MessageId],
     ) -> Vec<Move<StepRef>> {
         let process = self.components.members(component)[0];
-        let local_point = self.local_points[local_point as usize].clone();
+        let local_point = self.local_points.value(local_point).clone();
         let candidates = self.candidates(&local_point, offers);
         let steps = self.steps(process, local_point.local, local_point.restarts, &candidates);
         steps.into_iter().map(|step| self.move_of(component, &local_point, step)).collect()
     }
 
     fn fingerprint(&self, _: usize, local_point: LocalPointId) -> u128 {
-        hash128(&self.local_points[local_point as usize])
+        hash128(self.local_points.value(local_point))
     }
 
     fn observed_at(&mut self, _: usize, local_point: LocalPointId) -> usize {
-        let local = self.local_points[local_point as usize].local;
+        let local = self.local_points.value(local_point).local;
         self.observe(local)
     }
 }

@@ -1,80 +1,84 @@
-//! What must hold, looked at skeleton by skeleton, and how many runs the skeletons stand for.
+//! Properties, asked skeleton by skeleton, and how many runs the skeletons stand for.
 //!
-//! From: DEMETER, section 6.2, consistent cuts; ALGORITHMS 6.3 and theorem 3. In a prefix of a skeleton each component
-//! may be at any point of its node, whatever the others are at: so a property is asked of every combination of what
-//! it can see of each.
-//! A run is maximal if every component is at a point where nothing can happen with what is on offer, so a skeleton
-//! stands for as many runs as the product of the traces that lead there.
-//! Differs: changes of what properties see are not made part of skeletons, which would multiply them: what can be seen
-//! at a node is a set. Where a property limits how many processes satisfy a local predicate, its violations are looked
-//! for without going through all cuts (`judge/conjunction.rs`).
-//! Restriction by: testkit/tests/dir.rs (verdicts and counts), quorate-zoo/tests/dir.rs.
-
-mod conjunction;
+//! From: DEMETER, section 6.2, consistent cuts; docs/theory/components.md 6 and 7. In a prefix of a skeleton each component
+//! may be at any point of its node, whatever the others do: so a property is asked of every combination of what it can
+//! see of each.
+//! A run is maximal if every component is at a point where nothing can happen with what it can receive, so a skeleton
+//! stands for as many runs as the product of the numbers of traces that lead there.
+//! Differs: the paper makes changes of what properties see part of skeletons, which multiplies them. Here what can be
+//! seen at a node is a set. For a property that limits how many processes satisfy a local predicate, `conjunction.rs`
+//! looks for violations without going through all cuts.
+//! Held by: testkit/tests/dir.rs (verdicts and counts), quorate-zoo/tests/dir.rs.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::sync::Arc;
 
-use super::checker::{ComponentChecker, MessageId};
-use super::events::{EventId, Skeleton, for_each_choice, for_each_closed_set};
-use super::global::{Global, Panicking};
-use super::journal::Judged;
-use super::local::{NodeId, Table};
-use super::meter::Meter;
-use super::{Broken, Cut, Halt};
-use crate::base::Value;
+use crate::base::{Value, for_each_choice, for_each_closed_set};
+use crate::engine::components::embedded::{ComponentChecker, MessageId};
+use crate::engine::components::events::{EventId, NodeId, Skeleton};
+use crate::engine::components::global::Global;
+use crate::engine::components::local::Table;
+use crate::engine::components::log::Judged;
+use crate::engine::components::meter::{Broken, Cut, Halt, Meter, Panicking};
 use crate::kernel::Mutant;
 use crate::property::{Property, When};
-use conjunction::Sight;
 
-/// What a property sees of the processes of a component; nothing of those that it does not look at.
-type View = Vec<Option<Value>>;
-/// What can be seen of a component, each with a point that shows it.
-type Views = Arc<Vec<(View, usize)>>;
-/// A property, a node, and what is on offer there.
-type Occasion = (usize, NodeId, Vec<MessageId>);
+/// What a property sees of each process of a component; nothing of those that it does not look at.
+type PropertyView = Vec<Option<Value>>;
+/// All that a property can see of a component at a node, each with a point where it does.
+type PropertyViews = Arc<Vec<(PropertyView, usize)>>;
+/// A property, a node, and the messages on offer there.
+pub(super) type ViewKey = (usize, NodeId, Vec<MessageId>);
+
+/// How many members of a component satisfy a predicate, once these messages were taken.
+pub(super) struct PredicateCount {
+    pub(super) satisfied: usize,
+    pub(super) taken: Vec<MessageId>,
+}
 
 /// Judges skeletons and counts runs.
-pub(super) struct Judge<'p> {
-    properties: &'p [Property],
-    views: HashMap<Occasion, (usize, Views)>,
-    /// Combinations of what can be seen, by number, that a property holds for.
+pub(crate) struct Judge<'p> {
+    pub(super) properties: &'p [Property],
+    /// Views, each list with a number.
+    views: HashMap<ViewKey, (usize, PropertyViews)>,
+    /// The combinations of views, by number, of which a property was asked already.
     good: HashSet<(usize, Vec<usize>)>,
-    /// Where a property limits how many satisfy a predicate: how many of a component can.
-    sights: HashMap<Occasion, Arc<Vec<Sight>>>,
-    mutant: Option<Mutant>,
-    /// The maximal local traces: hashes of the points at which a run has ended, and how many traces lead there.
+    /// For properties that limit how many processes satisfy a predicate: how many of a component can.
+    pub(super) predicate_counts: HashMap<ViewKey, Arc<Vec<PredicateCount>>>,
+    pub(super) mutant: Option<Mutant>,
+    /// The maximal local traces: hashes of the points at which runs end, and how many traces lead there.
     ends: BTreeMap<u128, u128>,
     /// How many runs were counted.
-    pub(super) runs: u128,
+    pub(crate) runs: u128,
     /// Is there a run that never ends?
-    pub(super) endless: bool,
-    /// At how many cuts properties were looked at.
-    pub(super) cuts: u64,
+    pub(crate) endless: bool,
+    /// At how many cuts properties were asked, each property by itself.
+    pub(crate) cuts: u64,
 }
 
 impl<'p> Judge<'p> {
-    pub(super) fn new(properties: &'p [Property], mutant: Option<Mutant>) -> Self {
-        let (views, good, sights, ends) = (HashMap::new(), HashSet::new(), HashMap::new(), BTreeMap::new());
-        Judge { properties, views, good, sights, mutant, ends, runs: 0, endless: false, cuts: 0 }
+    pub(crate) fn new(properties: &'p [Property], mutant: Option<Mutant>) -> Self {
+        let (views, good, predicate_counts, ends) =
+            (HashMap::new(), HashSet::new(), HashMap::new(), BTreeMap::new());
+        Judge { properties, views, good, predicate_counts, mutant, ends, runs: 0, endless: false, cuts: 0 }
     }
 
-    /// How many local traces the runs are made of.
-    pub(super) fn local_traces(&self) -> u128 {
+    /// How many local traces the runs so far are made of.
+    pub(crate) fn local_traces(&self) -> u128 {
         self.ends.values().copied().fold(0, u128::saturating_add)
     }
 
-    /// Counts what was found out of a skeleton.
-    pub(super) fn count(&mut self, judged: &Judged) {
+    /// Counts what was found out about a skeleton.
+    pub(crate) fn count(&mut self, judged: &Judged) {
         self.runs = self.runs.saturating_add(judged.runs);
         self.endless |= judged.endless;
         self.ends.extend(judged.ends.iter().copied());
     }
 
-    /// Looks at a complete skeleton without pauses.
-    pub(super) fn look_at<E: ComponentChecker>(
+    /// Asks all properties of a complete skeleton without pauses, and counts its runs.
+    pub(crate) fn look_at<E: ComponentChecker>(
         &mut self,
-        global: &mut Global<E>,
+        global: &mut Global<'_, E>,
         skeleton: &Skeleton,
         meter: &mut Meter<'_>,
     ) -> Result<Judged, Halt> {
@@ -90,10 +94,10 @@ impl<'p> Judge<'p> {
         Ok(judged)
     }
 
-    /// The runs with this skeleton: counts them, and looks at how they end.
+    /// Counts the runs with this skeleton, and asks the properties that are about the end of runs.
     fn end<E: ComponentChecker>(
         &mut self,
-        global: &mut Global<E>,
+        global: &mut Global<'_, E>,
         skeleton: &Skeleton,
         meter: &mut Meter<'_>,
     ) -> Result<Judged, Halt> {
@@ -128,7 +132,7 @@ impl<'p> Judge<'p> {
                 continue;
             }
             let seen = nodes.iter().zip(&quiescent);
-            let seen: Vec<Views> =
+            let seen: Vec<PropertyViews> =
                 seen.map(|(node, points)| Arc::new(views_of(global, property, *node, points))).collect();
             if let Some(points) = broken_by(global, property, &seen, meter)? {
                 let skeleton = skeleton.clone();
@@ -138,12 +142,12 @@ impl<'p> Judge<'p> {
         Ok(Judged { runs, endless, ends })
     }
 
-    /// Asks a property of everything that it can see in any prefix of a skeleton. The more is on offer to a component,
-    /// the more can be seen of it; so where the components are that it looks at is all that has to be chosen, and the
-    /// others go as far as they can.
+    /// Asks a property of everything that it can see in any prefix of a skeleton. The more messages a component can
+    /// receive, the more can be seen of it. So a prefix is chosen only for the components that the property looks at,
+    /// and the others go as far as they can.
     fn cut_everywhere<E: ComponentChecker>(
         &mut self,
-        global: &mut Global<E>,
+        global: &mut Global<'_, E>,
         skeleton: &Skeleton,
         at: usize,
         meter: &mut Meter<'_>,
@@ -156,12 +160,13 @@ impl<'p> Judge<'p> {
         for_each_closed_set(&needs, &mut |chosen: &[usize]| {
             meter.pass()?;
             self.cuts += 1;
-            let kept: Vec<EventId> = chosen.iter().map(|at| among[*at]).collect();
-            let left_out =
-                |event: EventId| among.binary_search(&event).is_ok() && kept.binary_search(&event).is_err();
+            let included: Vec<EventId> = chosen.iter().map(|at| among[*at]).collect();
+            let left_out = |event: EventId| {
+                among.binary_search(&event).is_ok() && included.binary_search(&event).is_err()
+            };
             let cut = global.events.without(skeleton, left_out);
             let mut numbers = Vec::new();
-            let mut views: Vec<Views> = Vec::new();
+            let mut views: Vec<PropertyViews> = Vec::new();
             for component in 0..global.components() {
                 let (number, seen) = self.views_in(global, &cut, component, at, meter)?;
                 numbers.push(number);
@@ -180,10 +185,10 @@ impl<'p> Judge<'p> {
         })
     }
 
-    /// The components that a property looks at. What it looks at, it looks at from the start.
-    fn looked_at<E: ComponentChecker>(
+    /// The components that a property looks at. It looks at the same processes at all times, so the start shows which.
+    pub(super) fn looked_at<E: ComponentChecker>(
         &mut self,
-        global: &mut Global<E>,
+        global: &mut Global<'_, E>,
         at: usize,
         meter: &mut Meter<'_>,
     ) -> Result<Vec<usize>, Halt> {
@@ -197,32 +202,32 @@ impl<'p> Judge<'p> {
         Ok(seen)
     }
 
-    /// What a property can see of a component in a skeleton, and its number.
+    /// What a property can see of a component in a skeleton, and the number of this list.
     fn views_in<E: ComponentChecker>(
         &mut self,
-        global: &mut Global<E>,
+        global: &mut Global<'_, E>,
         skeleton: &Skeleton,
         component: usize,
         at: usize,
         meter: &mut Meter<'_>,
-    ) -> Result<(usize, Views), Halt> {
+    ) -> Result<(usize, PropertyViews), Halt> {
         let node = global.position(skeleton, component, meter)?.node;
-        let occasion = (at, node, global.offers_for_sights(skeleton, component, node));
-        if let Some((number, known)) = self.views.get(&occasion) {
+        let key = (at, node, global.offers_for_view(skeleton, component, node));
+        if let Some((number, known)) = self.views.get(&key) {
             return Ok((*number, Arc::clone(known)));
         }
-        let table = table_in(global, skeleton, component, (node, &occasion.2), meter)?;
+        let table = table_in(global, skeleton, component, (node, &key.2), meter)?;
         let views = Arc::new(views_of(global, &self.properties[at], node, &table.points));
         let number = self.views.len();
-        self.views.insert(occasion, (number, Arc::clone(&views)));
+        self.views.insert(key, (number, Arc::clone(&views)));
         Ok((number, views))
     }
 }
 
-/// What a component can do in a skeleton in which it is at this node, with these messages on offer. Where nothing but a
-/// panic can come next, there is nothing to be seen; so a panic ends the search.
-fn table_in<E: ComponentChecker>(
-    global: &mut Global<E>,
+/// What a component can do at its node in a skeleton with these messages on offer. A panic ends the search: a table in
+/// which nothing but a panic can happen shows nothing.
+pub(super) fn table_in<E: ComponentChecker>(
+    global: &mut Global<'_, E>,
     skeleton: &Skeleton,
     component: usize,
     (node, offers): (NodeId, &[MessageId]),
@@ -240,16 +245,16 @@ fn table_in<E: ComponentChecker>(
 
 /// What a property can see at some points of a node.
 fn views_of<E: ComponentChecker>(
-    global: &Global<E>,
+    global: &Global<'_, E>,
     property: &Property,
     node: NodeId,
     points: &[usize],
-) -> Vec<(View, usize)> {
-    let mut known: HashSet<View> = HashSet::new();
+) -> Vec<(PropertyView, usize)> {
+    let mut known: HashSet<PropertyView> = HashSet::new();
     let mut views = Vec::new();
     for &point in points {
         let observed = &global.locals.point(node, point).observed;
-        let view: View =
+        let view: PropertyView =
             observed.iter().map(|number| property.observe(global.locals.checker.observed(*number))).collect();
         if known.insert(view.clone()) {
             views.push((view, point));
@@ -260,9 +265,9 @@ fn views_of<E: ComponentChecker>(
 
 /// A combination of points, one for each component, whose views break a property.
 fn broken_by<E: ComponentChecker>(
-    global: &Global<E>,
+    global: &Global<'_, E>,
     property: &Property,
-    views: &[Views],
+    views: &[PropertyViews],
     meter: &mut Meter<'_>,
 ) -> Result<Option<Vec<usize>>, Halt> {
     let components = global.locals.checker.components();
@@ -287,9 +292,9 @@ fn broken_by<E: ComponentChecker>(
     }
 }
 
-/// For each of some events, which of the others are among its causes.
-fn causes_among<E: ComponentChecker>(
-    global: &Global<E>,
+/// For each of some events, which of the others are among its causes, immediate or not.
+pub(super) fn causes_among<E: ComponentChecker>(
+    global: &Global<'_, E>,
     skeleton: &Skeleton,
     among: &[EventId],
 ) -> Vec<Vec<usize>> {

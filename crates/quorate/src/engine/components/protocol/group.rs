@@ -1,14 +1,16 @@
-//! Groups of processes as machines: each process is an agent.
+//! Groups of processes: each process is an agent.
 //!
-//! From: ALGORITHMS 4. A message inside the group is told by the step that sent it, so the order of two steps of
-//! different processes matters only if one consumes what the other sends. A process has something else to do if a
-//! message comes earlier in which it is interested.
-//! Restriction by: testkit/tests/dir.rs (groupings of random protocols).
+//! From: docs/theory/components.md 8. A message inside the group is named by the step that sent it, so the order of two steps of
+//! different processes matters only if one consumes what the other sends. A process can do something else if a message
+//! comes earlier in which it is interested.
+//! Held by: testkit/tests/dir.rs (groupings of random protocols).
 
-use super::{Candidate, LocalId, MessageId, Origin, ProtocolChecker, Step, StepContents, StepRef};
+use super::ask::{Candidate, Step};
+use super::checker::{LocalId, Origin, ProtocolChecker, StepContents, StepRef};
 use crate::base::ProcessId;
-use crate::engine::components::checker::ComponentChecker;
-use crate::engine::components::machine::{ComponentRunner, Operation, Ran, Scheduler};
+use crate::engine::components::embedded::{
+    ComponentChecker, ComponentRunner, MessageId, Operation, Ran, Scheduler,
+};
 use crate::world::{Channel, StepKind};
 
 /// Where an operation leads: a local state, and everything that is sent; nothing for a panic.
@@ -22,14 +24,14 @@ struct Member {
     /// How many steps it has taken.
     steps: usize,
     /// What others in the group have sent to it, in the order of sending.
-    letters: Vec<(MessageId, Origin)>,
+    inbox: Vec<(MessageId, Origin)>,
     /// What it can do next, and where that leads.
     next: Vec<(Operation<StepRef>, Outcome)>,
 }
 
 /// A run of a group.
 struct Group<'g, 'm> {
-    handlers: &'g mut ProtocolChecker<'m>,
+    checker: &'g mut ProtocolChecker<'m>,
     members: Vec<Member>,
     /// What can still be received from other components.
     arrivals: Vec<MessageId>,
@@ -37,10 +39,10 @@ struct Group<'g, 'm> {
 }
 
 impl Group<'_, '_> {
-    /// What a member may consume. Of equal messages from outside it does not matter which.
+    /// What a member may consume. Equal messages from outside count once: it makes no difference which is taken.
     fn candidates(&self, member: usize) -> Vec<Candidate> {
-        let Member { process, letters, .. } = &self.members[member];
-        let ends = |message: MessageId| self.handlers.ends_of(message);
+        let Member { process, inbox, .. } = &self.members[member];
+        let ends = |message: MessageId| self.checker.ends_of(message);
         let mut candidates: Vec<Candidate> = Vec::new();
         for &message in self.arrivals.iter().filter(|message| ends(**message).1 == *process) {
             let is_later = |one: &Candidate| {
@@ -50,8 +52,8 @@ impl Group<'_, '_> {
                 candidates.push(Candidate { message, position: None, copies: 1 });
             }
         }
-        for (position, (message, _)) in letters.iter().enumerate() {
-            let earlier = &letters[..position];
+        for (position, (message, _)) in inbox.iter().enumerate() {
+            let earlier = &inbox[..position];
             if !self.in_order || earlier.iter().all(|(earlier, _)| ends(*earlier) != ends(*message)) {
                 candidates.push(Candidate { message: *message, position: Some(position), copies: 1 });
             }
@@ -63,29 +65,29 @@ impl Group<'_, '_> {
     fn look(&mut self, member: usize) {
         let candidates = self.candidates(member);
         let Member { process, local, restarts, .. } = self.members[member];
-        let steps = self.handlers.steps(process, local, restarts, &candidates);
+        let steps = self.checker.steps(process, local, restarts, &candidates);
         self.members[member].next = steps.into_iter().map(|step| self.operation(member, step)).collect();
     }
 
     fn operation(&self, member: usize, step: Step) -> (Operation<StepRef>, Outcome) {
-        let Member { process, local, steps: index, letters, .. } = &self.members[member];
-        let Step { kind, transition, choices, bag, done } = step;
-        let origin = |candidate: &Candidate| candidate.position.map(|position| letters[position].1);
-        let consumed = bag.iter().map(|candidate| (candidate.message, origin(candidate))).collect();
+        let Member { process, local, steps: index, inbox, .. } = &self.members[member];
+        let Step { kind, transition, choices, consumed: candidates, done } = step;
+        let origin = |candidate: &Candidate| candidate.position.map(|position| inbox[position].1);
+        let consumed = candidates.iter().map(|candidate| (candidate.message, origin(candidate))).collect();
         let all_sent = done.as_ref().map_or(&[][..], |(_, sent)| sent.as_slice());
         let (mut inside, mut sent) = (Vec::new(), Vec::new());
         for &message in all_sent {
-            match self.member_of(self.handlers.ends_of(message).1) {
+            match self.member_of(self.checker.ends_of(message).1) {
                 Some(receiver) => inside.push((receiver, message)),
                 None => sent.push(message),
             }
         }
-        sent.sort_by_key(|message| self.handlers.ends_of(*message).1);
-        let outer = bag.iter().filter(|candidate| candidate.position.is_none());
-        // A panic is seen wherever it happens.
+        sent.sort_by_key(|message| self.checker.ends_of(*message).1);
+        let outer = candidates.iter().filter(|candidate| candidate.position.is_none());
+        // A step that panics counts as unseen: it ends the search, whatever the skeleton says.
         let received = outer.filter(|_| done.is_some()).map(|candidate| candidate.message).collect();
         let process = *process;
-        let step = self.handlers.step_ref(StepContents {
+        let step = self.checker.step_ref(StepContents {
             process,
             local: *local,
             kind,
@@ -109,8 +111,8 @@ impl Group<'_, '_> {
             let at = self.arrivals.iter().position(|other| other == message);
             self.arrivals.remove(at.expect("what is received has arrived"));
         }
-        let Member { steps, letters, restarts, local: state, .. } = &mut self.members[member];
-        letters.retain(|(message, origin)| {
+        let Member { steps, inbox, restarts, local: state, .. } = &mut self.members[member];
+        inbox.retain(|(message, origin)| {
             !operation.step.contents.consumed.contains(&(*message, Some(*origin)))
         });
         *steps += 1;
@@ -118,8 +120,8 @@ impl Group<'_, '_> {
         *state = local;
         let mut touched = vec![member];
         for (position, message) in sent.into_iter().enumerate() {
-            if let Some(receiver) = self.member_of(self.handlers.ends_of(message).1) {
-                self.members[receiver].letters.push((message, (member, operation.index, position)));
+            if let Some(receiver) = self.member_of(self.checker.ends_of(message).1) {
+                self.members[receiver].inbox.push((message, (member, operation.index, position)));
                 touched.push(receiver);
             }
         }
@@ -131,9 +133,9 @@ impl Group<'_, '_> {
         true
     }
 
-    /// Tells what properties see of a member, if it has changed.
+    /// Reports what properties see of a member, if it has changed.
     fn show(&mut self, member: usize, before: Option<usize>, scheduler: &mut dyn Scheduler<StepRef>) {
-        let now = self.handlers.observe(self.members[member].local);
+        let now = self.checker.observe(self.members[member].local);
         if before != Some(now) {
             scheduler.observe(member, now);
         }
@@ -156,12 +158,12 @@ impl ComponentRunner for ProtocolChecker<'_> {
             local: self.initial(process),
             restarts: 0,
             steps: 0,
-            letters: Vec::new(),
+            inbox: Vec::new(),
             next: Vec::new(),
         };
         let members: Vec<Member> = processes.into_iter().map(member).collect();
         let arrivals = arrivals.to_vec();
-        let mut group = Group { handlers: self, members, arrivals, in_order };
+        let mut group = Group { checker: self, members, arrivals, in_order };
         for member in 0..group.members.len() {
             group.look(member);
             group.show(member, None, scheduler);
@@ -180,7 +182,7 @@ impl ComponentRunner for ProtocolChecker<'_> {
             }
             let Some(chosen) = scheduler.choose(&possible) else { return Ran::Through };
             let (member, nth) = choices[chosen];
-            let before = group.handlers.observe(group.members[member].local);
+            let before = group.checker.observe(group.members[member].local);
             if !group.take(member, nth) {
                 return Ran::Panicked(String::new());
             }
@@ -206,12 +208,12 @@ impl ComponentRunner for ProtocolChecker<'_> {
         let StepContents { process, local, .. } = *first.step.contents;
         let sent = second.step.contents.inside.iter().filter(|(receiver, _)| *receiver == first.agent);
         let mut sent = sent.map(|(_, message)| (process, local, *message));
-        sent.any(|occasion| {
-            if let Some(known) = self.interests.get(&occasion) {
+        sent.any(|asked| {
+            if let Some(known) = self.interests.get(&asked) {
                 return *known;
             }
-            let interested = self.is_interested(process, local, occasion.2);
-            self.interests.insert(occasion, interested);
+            let interested = self.is_interested(process, local, asked.2);
+            self.interests.insert(asked, interested);
             interested
         })
     }

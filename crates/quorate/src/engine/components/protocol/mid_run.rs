@@ -1,21 +1,23 @@
-//! Components that start in the middle of a run: the handlers of a model, once they have run a prefix.
+//! Components that start in the middle of a run: the checker for protocols, after a prefix.
 //!
-//! From: DEMETER, section 4.1, where an embedded checker can run a prefix, and section 5.3, where explorations start from
-//! a checkpoint. What was on its way then has no sender any more: it waits for its receiver as a part of the
-//! receiver's point, so no skeleton tells of it, and nothing else has to know of the prefix.
-//! Known: a group shows what it receives, and this shows nothing of what waited: only processes by themselves can start
-//! in the middle.
-//! Invariant: without a prefix this is the checker that it drives.
-//! Restriction by: testkit/tests/stones.rs (what can be reached from the middle of runs is what `explore` reaches).
+//! From: DEMETER, section 4.1, where an embedded checker can run a prefix, and section 5.3, where explorations start
+//! from a checkpoint. A message that was on its way at the end of the prefix has no sender any more. It waits for its
+//! receiver as a part of the receiver's point, so no skeleton contains it, and nothing else has to know of the
+//! prefix.
+//! Known: others see what a group receives, but would not see it receive what waited; so only processes by themselves
+//! can start in the middle.
+//! Invariant: without a prefix this is the checker that it wraps.
+//! Held by: testkit/tests/stones.rs (what can be reached from the middle of runs is what `explore` reaches).
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashSet;
 
-use super::checker::{ComponentChecker, LocalPointId, LocalPoints, MessageId, Move};
-use super::handlers::{ProtocolChecker, StepRef};
-use super::journal::hash128;
-use super::machine::{ComponentRunner, Operation, Ran, Scheduler};
-use super::partition::{LocalStep, Partition};
-use crate::base::{ProcessId, Value};
+use super::checker::{ProtocolChecker, StepRef};
+use crate::base::{Numbering, ProcessId, Value};
+use crate::engine::components::embedded::{
+    ComponentChecker, ComponentRunner, LocalPointId, LocalPoints, MessageId, Move, Operation, Ran, Scheduler,
+};
+use crate::engine::components::log::hash128;
+use crate::engine::components::partition::{LocalStep, Partition};
 use crate::model::{Envelope, ScheduledStep};
 use crate::report::Stopped;
 
@@ -26,33 +28,31 @@ struct MidRunPoint {
     waiting: Vec<MessageId>,
 }
 
-/// An embedded checker after a prefix.
-pub(super) struct Underway<'m> {
-    pub(super) checker: ProtocolChecker<'m>,
+/// A checker after a prefix.
+pub(crate) struct MidRun<'m> {
+    pub(crate) checker: ProtocolChecker<'m>,
     in_order: bool,
-    /// Where each component starts; nothing if that is the beginning.
+    /// Where each component starts; empty without a prefix.
     starts: Vec<MidRunPoint>,
-    points: Vec<MidRunPoint>,
-    numbers: HashMap<MidRunPoint, LocalPointId>,
+    points: Numbering<MidRunPoint>,
 }
 
-/// Can components of several processes not start after this prefix?
-pub(super) fn too_large(components: &Partition, prefix: &[ScheduledStep]) -> bool {
+/// Is there a prefix and a component of several processes, which cannot start after it?
+pub(crate) fn too_large(components: &Partition, prefix: &[ScheduledStep]) -> bool {
     !prefix.is_empty() && (0..components.count()).any(|component| components.members(component).len() > 1)
 }
 
-impl<'m> Underway<'m> {
+impl<'m> MidRun<'m> {
     /// A checker that has taken these steps, each component being one process if there are any.
-    pub(super) fn after(mut checker: ProtocolChecker<'m>, in_order: bool, prefix: &[ScheduledStep]) -> Self {
+    pub(crate) fn after(mut checker: ProtocolChecker<'m>, in_order: bool, prefix: &[ScheduledStep]) -> Self {
         let count = if prefix.is_empty() { 0 } else { checker.components().count() };
         let begin = |component| MidRunPoint { local_point: checker.start(component), waiting: Vec::new() };
         let starts = (0..count).map(begin).collect();
-        let mut underway =
-            Underway { checker, in_order, starts, points: Vec::new(), numbers: HashMap::new() };
+        let mut mid_run = MidRun { checker, in_order, starts, points: Numbering::default() };
         for step in prefix {
-            underway.follow(step);
+            mid_run.follow(step);
         }
-        underway
+        mid_run
     }
 
     /// Takes a step of the prefix.
@@ -78,16 +78,8 @@ impl<'m> Underway<'m> {
         }
     }
 
-    fn number(&mut self, point: MidRunPoint) -> LocalPointId {
-        let fresh = LocalPointId::try_from(self.points.len()).expect("fewer points than memory");
-        let Underway { points, numbers, .. } = self;
-        *numbers.entry(point).or_insert_with_key(|point| {
-            points.push(point.clone());
-            fresh
-        })
-    }
-
-    /// Of what waits and what is on offer, what can be received next: in order, what waits comes first.
+    /// What can be received next, of the messages that wait and of those on offer. Where channels keep their order,
+    /// those that wait come first.
     fn deliverable(&self, waiting: &[MessageId], offers: &[MessageId]) -> (Vec<MessageId>, Vec<MessageId>) {
         let ends = |message: &MessageId| self.checker.ends_of(*message);
         let mut first = HashSet::new();
@@ -118,7 +110,7 @@ impl<'m> Underway<'m> {
         moves.into_iter().flat_map(|step| self.by_source(&step, point, &offers)).collect()
     }
 
-    /// The moves that a move of the checker stands for: what it receives may have waited, or be on offer.
+    /// The moves that a move of the checker stands for: each message that it receives may have waited or be on offer.
     fn by_source(
         &self,
         step: &Move<StepRef>,
@@ -141,15 +133,15 @@ impl<'m> Underway<'m> {
             }
             ways = next;
         }
-        let told = ways.into_iter().map(|(received, waiting, ways)| {
+        let moves = ways.into_iter().map(|(received, waiting, ways)| {
             let next = step.leads.map(|local_point| MidRunPoint { local_point, waiting });
             (Move { received, ways, ..step.clone() }, next)
         });
-        told.collect()
+        moves.collect()
     }
 }
 
-/// Is this what a step of a schedule does?
+/// Is this the step of a schedule?
 fn is_of(local: &LocalStep, step: &ScheduledStep) -> bool {
     let among = |envelope: &Envelope| step.consumed.iter().any(|taken| taken.envelope == *envelope);
     // A step consumes at most one message of a sender, so no two of them are equal.
@@ -159,9 +151,9 @@ fn is_of(local: &LocalStep, step: &ScheduledStep) -> bool {
         && local.consumed.iter().all(among)
 }
 
-impl LocalPoints<StepRef> for Underway<'_> {
+impl LocalPoints<StepRef> for MidRun<'_> {
     fn start(&mut self, component: usize) -> LocalPointId {
-        self.number(self.starts[component].clone())
+        self.points.number(self.starts[component].clone())
     }
 
     fn moves(
@@ -170,22 +162,24 @@ impl LocalPoints<StepRef> for Underway<'_> {
         local_point: LocalPointId,
         offers: &[MessageId],
     ) -> Vec<Move<StepRef>> {
-        let point = self.points[local_point as usize].clone();
+        let point = self.points.value(local_point).clone();
         let moves = self.moves_from(component, &point, offers).into_iter();
-        moves.map(|(step, next)| Move { leads: next.map(|point| self.number(point)), ..step }).collect()
+        moves
+            .map(|(step, next)| Move { leads: next.map(|point| self.points.number(point)), ..step })
+            .collect()
     }
 
     fn fingerprint(&self, component: usize, local_point: LocalPointId) -> u128 {
-        let MidRunPoint { local_point, waiting } = &self.points[local_point as usize];
+        let MidRunPoint { local_point, waiting } = self.points.value(local_point);
         hash128(&(self.checker.fingerprint(component, *local_point), waiting))
     }
 
     fn observed_at(&mut self, component: usize, local_point: LocalPointId) -> usize {
-        self.checker.observed_at(component, self.points[local_point as usize].local_point)
+        self.checker.observed_at(component, self.points.value(local_point).local_point)
     }
 }
 
-impl ComponentRunner for Underway<'_> {
+impl ComponentRunner for MidRun<'_> {
     type Step = StepRef;
 
     fn run(
@@ -210,7 +204,7 @@ impl ComponentRunner for Underway<'_> {
     }
 }
 
-impl ComponentChecker for Underway<'_> {
+impl ComponentChecker for MidRun<'_> {
     fn components(&self) -> &Partition {
         self.checker.components()
     }
@@ -236,12 +230,12 @@ impl ComponentChecker for Underway<'_> {
     }
 
     fn inside(&self, component: usize) -> Option<Self> {
-        Some(Underway::after(self.checker.inside(component)?, self.in_order, &[]))
+        Some(MidRun::after(self.checker.inside(component)?, self.in_order, &[]))
     }
 
     fn fork(&self) -> Self {
-        let (starts, points, numbers) = (self.starts.clone(), self.points.clone(), self.numbers.clone());
-        Underway { checker: self.checker.fork(), in_order: self.in_order, starts, points, numbers }
+        let (starts, points) = (self.starts.clone(), self.points.clone());
+        MidRun { checker: self.checker.fork(), in_order: self.in_order, starts, points }
     }
 
     fn message_of(&mut self, other: &Self, message: MessageId) -> MessageId {

@@ -1,120 +1,71 @@
-//! What the global explorer learns, as records that can be kept and read again: a search that was killed goes on from
-//! them.
+//! Records: rows of numbers.
 //!
-//! From: DEMETER, section 4.3: the global explorer logs what it is told, so that it can be restarted. A record is a row
-//! of numbers. States and messages are the user's and have no other form than their numbers; so what was asked of the
-//! handlers is kept, in order, and asked again: whatever they answer then gets the same number. Whether they answer the
-//! same is compared.
-//! Differs: tables of the local explorers are not kept: those that are still needed are made again, and that a
-//! skeleton was explored to the end is known.
-//! Invariant: what a record refers to by number comes in an earlier record.
-//! Restriction by: quorate-cli/tests/resume.rs (killed at random moments).
+//! States and messages are of the user's types and have no written form but their numbers. So the log has the questions
+//! that were asked of the handlers, in order; a search that goes on asks them again, and the same states and messages
+//! get the same numbers. It compares the answers.
+//! Differs from DEMETER: tables of the local explorers are not logged. Those that are still needed are made again;
+//! which skeletons need no more work is logged.
+//! Invariant: whatever a record refers to by number stands in an earlier record.
+//! Held by: the test below, quorate-cli/tests/resume.rs (killed at random moments).
 
-use std::fmt;
-use std::hash::{DefaultHasher, Hash, Hasher};
-use std::sync::{Arc, Mutex, PoisonError};
+use crate::engine::components::events::{EventId, Label, LabelId, Skeleton};
 
-use super::events::{EventId, Skeleton};
-use super::local::LabelId;
-use super::runs::Label;
-
-/// Keeps records.
-pub trait LogStore: Send {
-    /// Everything that is kept so far, in order.
-    fn read(&mut self) -> Result<Vec<Vec<u64>>, String>;
-
-    /// Adds a record; it need not be safe yet.
-    fn append(&mut self, record: &[u64]) -> Result<(), String>;
-
-    /// Whatever was added survives from now on.
-    fn commit(&mut self) -> Result<(), String>;
-}
-
-/// A store that can be shared.
-#[derive(Clone)]
-pub struct ProgressLog(Arc<Mutex<dyn LogStore>>);
-
-impl ProgressLog {
-    /// Shares a store.
-    pub fn new(store: impl LogStore + 'static) -> Self {
-        ProgressLog(Arc::new(Mutex::new(store)))
-    }
-
-    pub(super) fn with<T>(&self, act: impl FnOnce(&mut dyn LogStore) -> T) -> T {
-        act(&mut *self.0.lock().unwrap_or_else(PoisonError::into_inner))
-    }
-}
-
-impl fmt::Debug for ProgressLog {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("ProgressLog")
-    }
-}
-
-impl PartialEq for ProgressLog {
-    fn eq(&self, other: &Self) -> bool {
-        Arc::ptr_eq(&self.0, &other.0)
-    }
-}
-
-impl Eq for ProgressLog {}
-
-/// What an event is to its component, in numbers that mean the same in every process.
+/// What happens in an event, in numbers that mean the same in every search.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub(super) enum LoggedWhat {
+pub(crate) enum LoggedWhat {
     Interface(LabelId),
     Pause(LoggedPoint),
 }
 
-/// A point of a node: the pauses and labels that lead to the node, what was received there, and a hash of the point.
+/// A point of a node: the pauses and labels that lead to the node, what was received since, and a hash of the point.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub(super) struct LoggedPoint {
-    pub(super) component: usize,
-    /// The point at which it paused before, if any.
-    pub(super) pause: Option<Box<LoggedPoint>>,
+pub(crate) struct LoggedPoint {
+    pub(crate) component: usize,
+    /// The point at which the component paused before, if it did.
+    pub(crate) pause: Option<Box<LoggedPoint>>,
     /// What others saw of each member since.
-    pub(super) labels: Vec<Vec<LabelId>>,
-    pub(super) taken: Vec<u32>,
-    pub(super) hash: u128,
+    pub(crate) labels: Vec<Vec<LabelId>>,
+    pub(crate) taken: Vec<u32>,
+    pub(crate) hash: u128,
 }
 
-/// An event as it is kept.
+/// An event, with the one that happens in its place without pauses.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub(super) struct LoggedEvent {
-    pub(super) component: usize,
-    pub(super) what: LoggedWhat,
-    pub(super) before: Vec<EventId>,
-    pub(super) pause: Option<EventId>,
-    pub(super) received: Vec<(EventId, usize)>,
-    pub(super) bare: Option<EventId>,
+pub(crate) struct LoggedEvent {
+    pub(crate) component: usize,
+    pub(crate) what: LoggedWhat,
+    pub(crate) before: Vec<EventId>,
+    pub(crate) pause: Option<EventId>,
+    pub(crate) received: Vec<(EventId, usize)>,
+    pub(crate) bare: Option<EventId>,
 }
 
-/// What was found out of a skeleton.
+/// What the judge has found out about a skeleton.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
-pub(super) struct Judged {
-    /// For how many runs it stands.
-    pub(super) runs: u128,
+pub(crate) struct Judged {
+    /// How many runs it stands for.
+    pub(crate) runs: u128,
     /// Does one of them never end?
-    pub(super) endless: bool,
-    /// The maximal local traces that they are made of: hashes of points, and how many traces lead there.
-    pub(super) ends: Vec<(u128, u128)>,
+    pub(crate) endless: bool,
+    /// The maximal local traces that these are made of: hashes of points, and how many traces lead to each.
+    pub(crate) ends: Vec<(u128, u128)>,
 }
 
-/// Something that was learned.
+/// Something that the global explorer has learned.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub(super) enum Record {
-    /// Something was asked of the embedded checker.
+pub(crate) enum Record {
+    /// A question that the checker has answered.
     Asked(Vec<u64>),
     Label(Label),
     Event(LoggedEvent),
-    /// A complete skeleton, and what was found out of it unless it is known without its pauses.
+    /// A complete skeleton, and what was found out about it; nothing if only its pauses are new.
     Found(Skeleton, Option<Judged>),
-    /// One more skeleton, in the order in which they were found, has no branches that are not known.
+    /// All branches of one more skeleton are known; skeletons count in the order in which they were found.
     Explored,
 }
 
 impl Record {
-    pub(super) fn write(&self) -> Vec<u64> {
+    pub(crate) fn write(&self) -> Vec<u64> {
         let mut words = Words(Vec::new());
         match self {
             Record::Asked(what) => {
@@ -164,8 +115,8 @@ impl Record {
         words.0
     }
 
-    /// Nothing if these numbers are no record.
-    pub(super) fn read(words: &[u64]) -> Option<Record> {
+    /// `None` if these numbers are no record.
+    pub(crate) fn read(words: &[u64]) -> Option<Record> {
         let mut from = Reader(words);
         let record = match from.take()? {
             0 => return Some(Record::Asked(from.0.to_vec())),
@@ -205,18 +156,7 @@ impl Record {
     }
 }
 
-/// A hash that is the same in every process.
-pub(super) fn hash128(value: &impl Hash) -> u128 {
-    let half = |salt: u64| {
-        let mut hasher = DefaultHasher::new();
-        hasher.write_u64(salt);
-        value.hash(&mut hasher);
-        hasher.finish()
-    };
-    u128::from(half(0)) << 64 | u128::from(half(1))
-}
-
-/// Numbers in the making.
+/// A row that is being written.
 struct Words(Vec<u64>);
 
 impl Words {
