@@ -1,4 +1,4 @@
-//! `--engine dir` on the command line: its figures are in the answer, its violations can be replayed, and what it does
+//! `--engine components` on the command line: its figures are in the answer, its violations can be replayed, and what it does
 //! not do is told in one line.
 
 use crate::program::{run, run_with_input};
@@ -62,8 +62,8 @@ fn what_it_does_not_do_is_refused() {
             "the engine dir knows bag and fifo channels, not mailbox",
         ),
         (&["regular-storage"], "'regularity' needs another engine"),
-        (&["accumulator", "--reduce", "none"], "--reduce does not go with --engine dir"),
-        (&["accumulator", "--depth-max", "3"], "--depth-max does not go with --engine dir"),
+        (&["accumulator", "--reduce", "none"], "--reduce does not go with --engine components"),
+        (&["accumulator", "--depth-max", "3"], "--depth-max does not go with --engine components"),
         (
             &["dining-philosophers", "--components", "3x2"],
             "--components 2 does not divide role 'philosopher'",

@@ -59,8 +59,8 @@ fn a_wrong_command_line() {
             "--visited does not go with --engine b-dfs",
         ),
         (
-            &["check", "paxos", "--engine", "lmc-opt", "--duplicates", "3"],
-            "--duplicates does not go with --engine lmc-opt",
+            &["check", "paxos", "--engine", "lmc-opt", "--copies-max", "3"],
+            "--copies-max does not go with --engine lmc-opt",
         ),
         (&["check", "paxos", "--order", "width"], "--order is 'width': expected breadth, depth"),
         (&["check", "paxos", "--visited", "no"], "--visited is 'no': expected exact, fingerprint"),

@@ -151,7 +151,7 @@ fn what_cannot_be_shown_is_an_error() {
     run(&["local", "paxos", "--dot", "no-such-folder/paxos.dot"]).assert_error(73, "no-such-folder");
     let help = run(&["local", "paxos", "--help"]).stdout;
     for shown in
-        ["Examples:\n  quorate local paxos\n", "--acceptors <NUMBER>", "--crash-prone", "--dot [<FILE>]"]
+        ["Examples:\n  quorate graph paxos\n", "--acceptors <NUMBER>", "--crash-prone", "--dot [<FILE>]"]
     {
         assert!(help.contains(shown), "expected {shown:?} in {help}");
     }

@@ -124,7 +124,7 @@ fn stores_that_do_not_fit_are_refused() {
     refused(&check, "the file exists: expected --resume");
     refused(&[&check[..], &["--resume", "--servers", "3"]].concat(), "it is of another search");
     refused(&["check", "accumulator", "--engine", "dir", "--resume"], "expected --store FILE");
-    refused(&["check", "accumulator", "--store", path], "--store goes with --engine dir only");
+    refused(&["check", "accumulator", "--store", path], "--store goes with --engine components only");
     assert_eq!(run(&[&check[..], &["--resume"]].concat()).code, 0, "nothing was lost by that");
     std::fs::write(&store, "this is no store").expect("a file");
     refused(&[&check[..], &["--resume"]].concat(), "it is no store of a search");

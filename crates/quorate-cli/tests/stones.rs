@@ -5,7 +5,7 @@ use crate::program::{self, run, run_with_input};
 
 const BUG: [&str; 8] = ["check", "pam", "--ballots", "6", "--bug", "first-value", "--engine", "dir"];
 const LIMIT: [&str; 2] = ["--states-max", "2500"];
-const STONES: [&str; 4] = ["--stones", "10", "--stage-states", "400"];
+const STONES: [&str; 4] = ["--stones", "10", "--stone-states", "400"];
 
 #[test]
 fn a_bug_is_found_from_stones_that_is_not_found_from_the_beginning() {
@@ -31,7 +31,7 @@ fn a_bug_is_found_from_stones_that_is_not_found_from_the_beginning() {
 
 #[test]
 fn stages_that_find_nothing_are_told() {
-    let ran = run(&["check", "pam", "--engine", "dir", "--stones", "2", "--stage-states", "50", "--json"]);
+    let ran = run(&["check", "pam", "--engine", "dir", "--stones", "2", "--stone-states", "50", "--json"]);
     let answer = ran.json();
     assert_eq!((ran.code, &answer["verdict"], &answer["stones"]), (2, &"unknown".into(), &2.into()));
     let reason = answer["reason"].as_str().unwrap_or_default();
@@ -44,7 +44,7 @@ fn stages_that_find_nothing_are_told() {
     // The time of a stage begins anew with each part, so one that is too long does not end the search.
     let check =
         ["check", "pam", "--nodes", "5", "--ballots", "5", "--engine", "dir", "--stones", "1", "--json"];
-    let timed = run(&[&check[..], &["--stage-states", "1000000", "--stage-time", "1"]].concat());
+    let timed = run(&[&check[..], &["--stone-states", "1000000", "--stone-time", "1"]].concat());
     let answer = timed.json();
     assert_eq!((timed.code, answer["stones"].as_u64() > Some(0)), (2, true), "{}", timed.stdout);
     assert!(answer["stages"].as_u64() > Some(1), "{}", timed.stdout);
@@ -73,8 +73,8 @@ fn a_snapshot_is_a_start_for_dir_too() {
 fn what_makes_no_sense_is_told() {
     for (words, told) in [
         (&["paxos", "--stones", "2"][..], "'paxos' does not say which states are interesting"),
-        (&["pam", "--stage-states", "5"], "--stage-states goes with --stones only"),
-        (&["pam", "--stage-time", "5"], "--stage-time goes with --stones only"),
+        (&["pam", "--stone-states", "5"], "--stone-states goes with --stones only"),
+        (&["pam", "--stone-time", "5"], "--stone-time goes with --stones only"),
         (&["pam", "--stones", "0"], "expected a number from 1"),
     ] {
         run(&[&["check"], words].concat()).assert_error(64, told);

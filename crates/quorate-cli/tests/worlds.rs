@@ -75,8 +75,8 @@ fn every_channel_and_model_is_known() {
 #[test]
 fn people_read_the_world_and_how_often_faults_fired() {
     let page =
-        check(&PAXOS, "--channel fifo --crash-prone acceptor=1 --losses 1 --count-system-states").stdout;
-    let world = "\nworld: --channel fifo --crash explicit --crash-prone acceptor=1 --losses 1\n";
+        check(&PAXOS, "--channel fifo --crash-prone acceptor=1 --lose 1 --count-system-states").stdout;
+    let world = "\nworld: --channel fifo --crash explicit --crash-prone acceptor=1 --lose 1\n";
     assert!(page.contains(world), "{page}");
     let row = |name: &str| page.lines().find(|line| line.trim_start().starts_with(name)).expect(name);
     for fault in ["crashes", "lost messages"] {
@@ -116,7 +116,7 @@ fn what_is_not_covered_is_said() {
         "{page}"
     );
     assert!(
-        page.contains("not covered: 'everybody decides' looks at the end of runs: use --losses"),
+        page.contains("not covered: 'everybody decides' looks at the end of runs: use --lose"),
         "{page}"
     );
 }
@@ -161,11 +161,11 @@ fn what_makes_no_sense_is_refused() {
             "--restart acceptor=256",
             "--restart is 'acceptor=256': expected ROLE or ROLE=N with N from 0 to 255",
         ),
-        ("--losses 256", "--losses is '256': expected a number from 0 to 255"),
-        ("--duplications -1", "--duplications is '-1': expected a number from 0 to 255"),
-        ("--channel fifo --model mp", "the models mp and m-mp have bags or sets, not fifo: use --model m"),
-        ("--channel lossy-fifo --losses 1", "no budget of losses: leave out --losses"),
-        ("--channel set --duplications 1", "messages in set channels cannot be doubled: use bag"),
+        ("--lose 256", "--lose is '256': expected a number from 0 to 255"),
+        ("--duplicate -1", "--duplicate is '-1': expected a number from 0 to 255"),
+        ("--channel fifo --delivery in-steps-all", "the models mp and m-mp have bags or sets, not fifo: use --delivery at-once"),
+        ("--channel lossy-fifo --lose 1", "no budget of losses: leave out --lose"),
+        ("--channel set --duplicate 1", "messages in set channels cannot be doubled: use bag"),
         (
             "--crash implicit --channel mailbox",
             "--crash implicit does not cover crashes: with mailbox channels",
@@ -263,7 +263,7 @@ fn restarts_are_replayed() {
 
 #[test]
 fn losses_are_replayed() {
-    let story = replayed(&["check", "two-phase-commit"], "--channel fifo --losses 1");
+    let story = replayed(&["check", "two-phase-commit"], "--channel fifo --lose 1");
     assert!(!steps_of(&story, "loss").is_empty(), "{story}");
     let mut edited = story.clone();
     edited["faults"]["losses"] = json!(0);

@@ -44,7 +44,7 @@ fn rows(result: &'static str, models: [(Figures, Figures, [&'static str; 2]); 3]
 }
 
 pub(super) fn table() -> Table {
-    let [plain, symmetric] = both!("paxos --leaders interchangeable --acceptors 4 --model m");
+    let [plain, symmetric] = both!("paxos --leaders interchangeable --acceptors 4 --delivery at-once");
     Table {
         name: "m-models",
         about: "Message-passing models: delivery in steps of its own (MP, M-MP) and without (M)",
@@ -66,17 +66,17 @@ pub(super) fn table() -> Table {
                         (
                             None,
                             Some((1_754_621, 12_463_946, "15 m")),
-                            both!("paxos --leaders interchangeable --model m-mp"),
+                            both!("paxos --leaders interchangeable --delivery in-steps"),
                         ),
                         (
                             None,
                             Some((1_754_621, 11_647_308, "13 m")),
-                            both!("paxos --leaders interchangeable --model mp"),
+                            both!("paxos --leaders interchangeable --delivery in-steps-all"),
                         ),
                         (
                             Some((1_577_161, 11_411_586, "3 m")),
                             Some((135_271, 980_290, "24 s")),
-                            both!("paxos --leaders interchangeable --model m"),
+                            both!("paxos --leaders interchangeable --delivery at-once"),
                         ),
                     ],
                 ),
@@ -91,18 +91,18 @@ pub(super) fn table() -> Table {
                             None,
                             Some((468_581, 2_676_397, "2 m")),
                             both!(
-                                "paxos --leaders interchangeable --property chosen-is-accepted --model m-mp"
+                                "paxos --leaders interchangeable --property chosen-is-accepted --delivery in-steps"
                             ),
                         ),
                         (
                             None,
                             Some((468_444, 2_488_162, "2 m")),
-                            both!("paxos --leaders interchangeable --property chosen-is-accepted --model mp"),
+                            both!("paxos --leaders interchangeable --property chosen-is-accepted --delivery in-steps-all"),
                         ),
                         (
                             Some((476_575, 2_435_659, "31 s")),
                             Some((49_290, 256_761, "8 s")),
-                            both!("paxos --leaders interchangeable --property chosen-is-accepted --model m"),
+                            both!("paxos --leaders interchangeable --property chosen-is-accepted --delivery at-once"),
                         ),
                     ],
                 ),
@@ -116,17 +116,17 @@ pub(super) fn table() -> Table {
                         (
                             None,
                             Some((890_127, 5_174_054, "7 m")),
-                            both!("paxos --leaders interchangeable --bug always-accept --model m-mp"),
+                            both!("paxos --leaders interchangeable --bug always-accept --delivery in-steps"),
                         ),
                         (
                             None,
                             Some((894_166, 4_840_435, "6 m")),
-                            both!("paxos --leaders interchangeable --bug always-accept --model mp"),
+                            both!("paxos --leaders interchangeable --bug always-accept --delivery in-steps-all"),
                         ),
                         (
                             Some((1_026_203, 5_598_379, "1 m")),
                             Some((99_781, 553_159, "15 s")),
-                            both!("paxos --leaders interchangeable --bug always-accept --model m"),
+                            both!("paxos --leaders interchangeable --bug always-accept --delivery at-once"),
                         ),
                     ],
                 ),

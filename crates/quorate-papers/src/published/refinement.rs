@@ -1,6 +1,6 @@
 //! Tables I and II of Bokor, Kinder, Serafini, Suri: Efficient Model Checking of Fault-Tolerant Distributed Protocols
 //! (DSN 2011). Quorum transitions against messages one by one, transitions split in the paper's ways, and below
-//! them what needs no splits by hand: `--split auto`, inert messages, beliefs, and `--reduce auto`.
+//! them what needs no splits by hand: `--stubborn-split auto`, inert messages, beliefs, and `--reduce auto`.
 //!
 //! Differs: the paper grows its stubborn sets from seeds that were ranked by hand, here each process is tried as a
 //! seed. The search here goes breadth first, so a counterexample is a shortest one and takes more states to find
@@ -36,13 +36,13 @@ macro_rules! ways {
     ($instance:literal) => {
         [
             concat!($instance, " --transitions single --reduce none"),
-            concat!($instance, " --transitions single --reduce stubborn --split none"),
+            concat!($instance, " --transitions single --reduce stubborn --stubborn-split none"),
             concat!($instance, " --reduce none"),
-            concat!($instance, " --reduce stubborn --split none"),
-            concat!($instance, " --reduce stubborn --split reply"),
-            concat!($instance, " --reduce stubborn --split quorum"),
-            concat!($instance, " --reduce stubborn --split combined"),
-            concat!($instance, " --reduce stubborn --split auto"),
+            concat!($instance, " --reduce stubborn --stubborn-split none"),
+            concat!($instance, " --reduce stubborn --stubborn-split reply"),
+            concat!($instance, " --reduce stubborn --stubborn-split quorum"),
+            concat!($instance, " --reduce stubborn --stubborn-split combined"),
+            concat!($instance, " --reduce stubborn --stubborn-split auto"),
             concat!($instance, " --reduce inert"),
             concat!($instance, " --reduce stubborn,inert"),
             concat!($instance, " --reduce beliefs,inert"),

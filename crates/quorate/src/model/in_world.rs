@@ -17,7 +17,7 @@ impl World {
         }
         at_end(model).map(|property| {
             format!(
-                "'{property}' looks at the end of runs, and a crash can bring it about: use --crash explicit"
+                "'{property}' looks at the end of runs, and a crash can bring it about: crashes must be steps"
             )
         })
     }
@@ -56,12 +56,12 @@ impl World {
         let channel = self.channel;
         if self.delivery.in_steps() && !channel.can_deliver_in_steps() {
             return refuse(format!(
-                "the models mp and m-mp have bags or sets, not {channel}: use --model m, which is equivalent"
+                "delivery in steps of its own goes with bags or sets, not with {channel}: deliver at once, which is equivalent"
             ));
         }
         if self.losses > 0 && !channel.can_lose_in_steps() {
             return refuse(format!(
-                "messages in {channel} channels have no budget of losses: leave out --losses"
+                "messages in {channel} channels have no budget of losses: leave it out"
             ));
         }
         if self.duplications > 0 && !channel.can_double() {
@@ -73,7 +73,7 @@ impl World {
             && let Some(property) = at_end(model)
         {
             return refuse(format!(
-                "'{property}' looks at the end of runs, where skipping what is lost is not enough: use --losses"
+                "'{property}' looks at the end of runs, where skipping what is lost is not enough: use a budget of losses"
             ));
         }
         Ok(())

@@ -1,8 +1,8 @@
 //! Interface events of the whole system, and skeletons: sets of events that contain the causes of all they contain.
 //!
-//! From: docs/theory/components.md 1 and 2. An event is identified by its causes: the events of its component that it follows and
-//! the messages it receives, each named by the event that sent it. So a skeleton is just a set of events, and one is a
-//! prefix of another if it is a subset.
+//! From: docs/theory/components.md 1 and 2. An event is identified by its causes: the events of its component that it
+//! follows and the messages it receives, each named by the event that sent it. So a skeleton is just a set of events,
+//! and one is a prefix of another if it is a subset.
 //! Invariant: causes have smaller numbers than effects; equal events have one number.
 //! Held by: the tests below, testkit/tests/dir.rs.
 

@@ -1,12 +1,12 @@
 //! Dynamic interface reduction: components are explored one by one, and what they do is composed.
 //!
 //! From: Guo et al., Practical Software Model Checking via Dynamic Interface Reduction (DEMETER, SOSP 2011);
-//! docs/theory/components.md, with the three gaps of the paper closed. This file is the only door: nothing outside names a file
-//! inside. The files, each of which uses only earlier ones: `partition` (which processes are a component), `embedded`
-//! (what a checker must offer), `events` (interface events and skeletons), `meter` (limits), `log/` (what a search
-//! writes down, to be resumed), `protocol/` (the checker for protocols), `local/` (the explorer of one component),
-//! `global/` (skeletons of the whole system), `nested` (systems inside components), `judge/` (properties and counts),
-//! `compose` (the loop).
+//! docs/theory/components.md, with the three gaps of the paper closed. This file is the only door: nothing outside
+//! names a file inside. The files, each of which uses only earlier ones: `partition` (which processes are a
+//! component), `embedded` (what a checker must offer), `events` (interface events and skeletons), `meter` (limits),
+//! `log/` (what a search writes down, to be resumed), `protocol/` (the checker for protocols), `local/` (the explorer
+//! of one component), `global/` (skeletons of the whole system), `nested` (systems inside components), `judge/`
+//! (properties and counts), `compose` (the loop).
 //! Known: in every reachable state, and at the end of every run, the components are at a combination of points that
 //! some cut of a skeleton allows, so `Holds` means what it means elsewhere. A run that never ends has no end to be
 //! found: then a limit ends the search, unless nobody sees the part that is repeated.

@@ -1,9 +1,9 @@
 //! Components that are systems of components: what such a one can do is composed of what its parts do.
 //!
-//! From: DEMETER, section 3, where a component may be any part of a system; docs/theory/components.md 9: its local explorer may be
-//! any that finds all that can be seen of it. Here it is the global explorer, for the parts. The messages from
-//! outside are there from the beginning, as they are for a group, and what the outside sees happens as the local
-//! skeleton says (`global/boundary.rs`).
+//! From: DEMETER, section 3, where a component may be any part of a system; docs/theory/components.md 9: its local
+//! explorer may be any that finds all that can be seen of it. Here it is the global explorer, for the parts. The
+//! messages from outside are there from the beginning, as they are for a group, and what the outside sees happens as
+//! the local skeleton says (`global/boundary.rs`).
 //! Differs from a group: runs of different parts are not combined with each other, only counted. Runs of a part that
 //! end alike, as far as properties and the outside can see, are one class.
 //! Known: as in `local/tables.rs`, a run that may pause must be a point of its own, so the runs of such a class are

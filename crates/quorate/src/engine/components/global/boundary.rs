@@ -1,8 +1,8 @@
 //! What lies outside a system: nothing, or the rest of a larger system of which it is a component.
 //!
-//! From: docs/theory/components.md 7. A system inside a component is restricted to a local skeleton: what the outside sees of it
-//! happens as the skeleton says. An event and its causes show whether the outside sees it, and as what; so to restrict
-//! the parts is to leave events out.
+//! From: docs/theory/components.md 9. A system inside a component is restricted to a local skeleton: what the outside
+//! sees of it happens as the skeleton says. An event and its causes show whether the outside sees it, and as what; so
+//! to restrict the parts is to leave events out.
 //! Held by: testkit/tests/dir.rs and testkit/tests/nested.rs, through `nested.rs`.
 
 use std::collections::HashMap;

@@ -1,9 +1,9 @@
 //! The skeletons of a system, one after the other.
 //!
-//! From: DEMETER, sections 3.3 and 3.4, composition by substitution; docs/theory/components.md 2 and 5. A skeleton that was found
-//! is cut back, for each component and each prefix of what others see of it, to the largest prefix of the whole in
-//! which the component got no further (gap 2). Whatever else the component can do there begins a new skeleton, a
-//! *branch*. It is run to completion in any order, unless a known skeleton begins like it.
+//! From: DEMETER, sections 3.3 and 3.4, composition by substitution; docs/theory/components.md 2 and 5. A skeleton
+//! that was found is cut back, for each component and each prefix of what others see of it, to the largest prefix of
+//! the whole in which the component got no further (gap 2). Whatever else the component can do there begins a new
+//! skeleton, a *branch*. It is run to completion in any order, unless a known skeleton begins like it.
 //! Differs: a table has all that a component can do at a local skeleton with what is on offer, so new branches never
 //! have to be matched with old skeletons; the index over (component, local skeleton) is the table of nodes. No run is
 //! stored: every point of a node has the steps that lead to it, and steps of different components fit together because

@@ -1,9 +1,9 @@
 //! Conjunctions of local predicates: can more processes than allowed satisfy theirs at once?
 //!
-//! From: Garg and Waldecker, Detection of Weak Unstable Predicates in Distributed Programs (1994); docs/theory/components.md 7. More
-//! than a limit is a disjunction of conjunctions: some components, each with at least so many members that satisfy the
-//! predicate, together too many. For one conjunction a *cut* says how many events each process of these components has
-//! had; the other components go as far as they can.
+//! From: Garg and Waldecker, Detection of Weak Unstable Predicates in Distributed Programs (1994);
+//! docs/theory/components.md 7. More than a limit is a disjunction of conjunctions: some components, each with at
+//! least so many members that satisfy the predicate, together too many. For one conjunction a *cut* says how many
+//! events each process of these components has had; the other components go as far as they can.
 //!
 //! Known: the search for a cut that satisfies a conjunction misses nothing. A component can be at a point in a cut if
 //! what it takes to get there was sent. Equal messages come from one process, whose events follow each other, so it

@@ -1,10 +1,9 @@
 //! Properties, asked skeleton by skeleton, and how many runs the skeletons stand for.
 //!
-//! From: DEMETER, section 6.2, consistent cuts; docs/theory/components.md 6 and 7. In a prefix of a skeleton each component
-//! may be at any point of its node, whatever the others do: so a property is asked of every combination of what it can
-//! see of each.
-//! A run is maximal if every component is at a point where nothing can happen with what it can receive, so a skeleton
-//! stands for as many runs as the product of the numbers of traces that lead there.
+//! From: DEMETER, section 6.2, consistent cuts; docs/theory/components.md 6 and 7. In a prefix of a skeleton each
+//! component may be at any point of its node, whatever the others do: so a property is asked of every combination of
+//! what it can see of each. A run is maximal if every component is at a point where nothing can happen with what it
+//! can receive, so a skeleton stands for as many runs as the product of the numbers of traces that lead there.
 //! Differs: the paper makes changes of what properties see part of skeletons, which multiplies them. Here what can be
 //! seen at a node is a set. For a property that limits how many processes satisfy a local predicate, `conjunction.rs`
 //! looks for violations without going through all cuts.

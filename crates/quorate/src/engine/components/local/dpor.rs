@@ -2,8 +2,8 @@
 //!
 //! From: Abdulla, Aronis, Jonsson and Sagonas, Optimal Dynamic Partial Order Reduction (POPL 2014), with wakeup trees
 //! and sleep sets; Flanagan and Godefroid, Dynamic Partial-Order Reduction for Model Checking Software (POPL 2005),
-//! for operations that wait for a lock; docs/theory/components.md 8. A run is repeated with one decision changed, until no decision
-//! is left to change.
+//! for operations that wait for a lock; docs/theory/components.md 8. A run is repeated with one decision changed,
+//! until no decision is left to change.
 //! Differs: an agent may have several operations to choose from, and those that need a message become possible only
 //! when it is there. So there are two relations. *Depends* says whether the order of two operations matters: which
 //! operations sleep, and which runs are equal. *Races* says whether the second operation might give the agent of the

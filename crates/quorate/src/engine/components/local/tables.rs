@@ -1,10 +1,10 @@
 //! Tables: what a component can do at a local skeleton, remembered for each set of messages that it can receive.
 //!
-//! From: DEMETER, section 3.2, partial-replay local systems; docs/theory/components.md 2. A node is a local skeleton. Where the
-//! component can be there, and what it can do next, depends on the messages on offer: those that others have sent and
-//! the component has not received. Every step that others see leads to another node, whether it differs from a known
-//! one in what it sends or in what was received before (docs/theory/components.md 2, first difference). What is on offer but not received
-//! is no part of a skeleton (gap 3).
+//! From: DEMETER, section 3.2, partial-replay local systems; docs/theory/components.md 2. A node is a local skeleton.
+//! Where the component can be there, and what it can do next, depends on the messages on offer: those that others
+//! have sent and the component has not received. Every step that others see leads to another node, whether it differs
+//! from a known one in what it sends or in what was received before (docs/theory/components.md 2, first difference).
+//! What is on offer but not received is no part of a skeleton (gap 3).
 //! Known: at one node the component may be able to end in one run and to go on in another. Others see no difference, so
 //! the first run would be lost when the second goes on. A *pause* keeps it: the component stays at a point, and what
 //! happens after that has a node of its own, with this point as its only beginning.

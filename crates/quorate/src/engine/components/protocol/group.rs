@@ -1,8 +1,8 @@
 //! Groups of processes: each process is an agent.
 //!
-//! From: docs/theory/components.md 8. A message inside the group is named by the step that sent it, so the order of two steps of
-//! different processes matters only if one consumes what the other sends. A process can do something else if a message
-//! comes earlier in which it is interested.
+//! From: docs/theory/components.md 8. A message inside the group is named by the step that sent it, so the order of
+//! two steps of different processes matters only if one consumes what the other sends. A process can do something
+//! else if a message comes earlier in which it is interested.
 //! Held by: testkit/tests/dir.rs (groupings of random protocols).
 
 use super::ask::{Candidate, Step};

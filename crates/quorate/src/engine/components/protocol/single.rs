@@ -1,7 +1,7 @@
 //! The points of a process that is a component by itself.
 //!
-//! From: docs/theory/components.md 4. A process keeps no history: runs that lead to the same local state with the same messages to
-//! itself are at one point. They are explored once, and counted.
+//! From: docs/theory/components.md 4. A process keeps no history: runs that lead to the same local state with the
+//! same messages to itself are at one point. They are explored once, and counted.
 //! Invariant: equal points have equal futures.
 
 use super::ask::{Candidate, Step};
