@@ -396,7 +396,7 @@ fn the_zoo_has_as_many_runs_as_the_enumerator_finds() {
         ("two-phase-commit", vec![]),
         ("byzantine-generals", vec![]),
         ("pam", vec![("nodes", "2")]),
-        ("pam", vec![("nodes", "2"), ("store", "in-steps")]),
+        ("pam", vec![("nodes", "2"), ("ledger", "in-steps")]),
         ("tree", vec![]),
         ("chord", vec![("nodes", "2")]),
         ("pastry", vec![("nodes", "2")]),

@@ -14,6 +14,7 @@ mod mutants_worlds;
 mod naive;
 mod nested;
 mod published;
+mod purity;
 mod reduction_mutants;
 mod reductions;
 mod saturation;

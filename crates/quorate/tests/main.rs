@@ -5,7 +5,6 @@
 mod diagram;
 mod monitors;
 mod nodes;
-mod purity;
 mod rename;
 mod symmetry;
 mod verdicts;

@@ -111,6 +111,10 @@ impl Walk<'_> {
             let begins = at == 0 || self.word(at - 1) != "::";
             match self.word(at) {
                 "mod" if self.word(at + 2) == "{" => inside.push((depth, self.word(at + 1).to_string())),
+                // Who may see something is no use of that.
+                "pub" if self.word(at + 1) == "(" => {
+                    at += self.tokens[at..].iter().position(|token| token.what == ")").unwrap_or(0);
+                }
                 "use" => is_use = true,
                 ";" => is_use = false,
                 "{" => depth += 1,
@@ -206,7 +210,7 @@ mod tests {
         let files = [
             ("lib.rs", "pub use report::{Report, Verdict as V};"),
             ("report/mod.rs", "mod details; pub use self::details::Details; pub struct Report;"),
-            ("report/details.rs", "pub struct Details;"),
+            ("report/details.rs", "pub(in crate::report) struct Details;"),
             ("kernel/mod.rs", "mod mail; use mail::{Mail, Kind};"),
             ("kernel/mail.rs", "pub struct Kind; // crate::report\nconst A: &str = \"crate::report\";"),
             ("kernel/post.rs", "use super::Kind;"),
@@ -220,6 +224,7 @@ mod tests {
         assert_eq!(uses(&files, "lib.rs"), ["report", "report"]);
         assert_eq!(uses(&files, "report/mod.rs"), ["report::details"]);
         assert_eq!(uses(&files, "kernel/mail.rs"), Vec::<String>::new());
+        assert_eq!(uses(&files, "report/details.rs"), Vec::<String>::new());
         assert_eq!(uses(&files, "kernel/post.rs"), ["kernel::mail"]);
         assert_eq!(
             uses(&files, "engine.rs"),

@@ -7,7 +7,7 @@
 //! at a clock.
 //! Differs: replay asks the model itself, on purpose: it must not share a mistake with a search.
 //! Known: a sample is no proof. What answers differently only now and then may not be noticed.
-//! Held by: crates/quorate/tests/purity.rs.
+//! Held by: testkit/tests/purity.rs.
 
 use std::fmt::Debug;
 

@@ -3,20 +3,27 @@
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use quorate::engine::{BoundedDepth, Engine, Explore, Local, Search};
+use quorate::engine::{BoundedDepth, Explore, Local};
 use quorate::report::Stopped;
-use quorate::{Received, Report, Role, RoleName, System, Transitions, Verdict, World, majority_of, observe};
+use quorate::{
+    Check, Received, Report, Role, RoleName, System, Transitions, Verdict, World, check, majority_of, observe,
+};
+use quorate_papers::PlainDepth;
+use quorate_papers::lmc::Lmc;
 
 const CLOCKS: RoleName = RoleName::new("clock");
 
-/// The engines that ask through `model/handlers.rs`; those of the papers are in testkit/tests/published.rs.
-fn engines() -> [Box<dyn Engine>; 3] {
-    [Box::new(Explore::default()), Box::new(Local::default()), Box::new(BoundedDepth::default())]
-}
+/// With an engine.
+type With = fn(Check) -> Check;
 
-fn run(engine: &dyn Engine, system: System<u8>) -> Report {
-    engine.run(&system.build().unwrap(), &Search::default().depth_max(20), &mut ())
-}
+/// Those that ask through one door.
+const ENGINES: [With; 5] = [
+    |check| check.engine(Explore::default()),
+    |check| check.engine(Local::default()),
+    |check| check.engine(BoundedDepth::default()),
+    |check| check.engine(PlainDepth),
+    |check| check.engine(Lmc::OPTIMISED),
+];
 
 /// Says something else each time.
 fn odd(calls: &AtomicUsize) -> bool {
@@ -44,13 +51,13 @@ impl Role for Guarded {
 
 #[test]
 fn an_impure_guard_is_named() {
-    for engine in engines() {
+    for with_engine in ENGINES {
         let system = System::new().role(CLOCKS, 2, |_| Guarded(0)).invariant(
             "true",
             observe(|clock: &Guarded| clock.0),
             |_| true,
         );
-        let report = run(&*engine, system);
+        let report = with_engine(check(system)).depth_max(20).run().unwrap();
         let what = impure(&report);
         assert!(what.contains("guard of 'tick' of clock"), "{what}");
     }
@@ -84,12 +91,11 @@ impl Role for Selective {
 
 #[test]
 fn an_impure_selection_is_named() {
-    for (engine, quorum) in engines().into_iter().zip([true; 3]).chain(engines().into_iter().zip([false; 3]))
-    {
+    for (with_engine, quorum) in ENGINES.into_iter().flat_map(|with| [(with, false), (with, true)]) {
         let system = System::new()
             .role(CLOCKS, 3, move |_| Selective { sent: false, received: false, quorum })
             .invariant("true", observe(|one: &Selective| one.received), |_| true);
-        let report = run(&*engine, system);
+        let report = with_engine(check(system)).depth_max(20).run().unwrap();
         let what = impure(&report);
         assert!(what.contains("selection of 'hear' of clock"), "{what}");
     }
@@ -121,9 +127,8 @@ fn an_impure_restart_is_named() {
             move |clocks| clocks[0] < most,
         )
     };
-    for (engine, most) in engines().into_iter().zip([4, 100, 100]) {
-        let model = system(most).build().unwrap().in_world(restarting()).unwrap();
-        let report = engine.run(&model, &Search::default().depth_max(20), &mut ());
+    for (with_engine, most) in [(ENGINES[0], 4), (ENGINES[0], 100), (ENGINES[1], 100)] {
+        let report = with_engine(check(system(most))).world(restarting()).run().unwrap();
         let what = impure(&report);
         assert!(what.contains("restarted state of clock"), "{what}");
     }
