@@ -52,7 +52,7 @@ fn a_wrong_command_line() {
         ),
         (
             &["check", "paxos", "--engine", "b-dfs", "--reduce", "inert,beliefs"],
-            "--reduce inert,beliefs goes with --engine explore or local only: expected --reduce none or auto",
+            "--reduce inert goes with --engine explore or local only: expected --reduce none or auto",
         ),
         (
             &["check", "paxos", "--engine", "b-dfs", "--visited", "fingerprint"],

@@ -8,7 +8,7 @@
 //! events in the past of the first way to them, so that a bound on it means what it means for a run. Where the paper
 //! ignores self-references, sequences do not pass a local state twice.
 //! Known: each [`Shortcut`] loses violations; without any it is complete for what it says, and often does not finish.
-//! It looks at invariants and panics, in the default world only. `engine/local.rs` is the one to use.
+//! It looks at invariants and panics, in the default world only. The engine `local` is the one to use.
 //! Held by: testkit/tests/published.rs, where each shortcut loses a violation.
 
 mod combinations;

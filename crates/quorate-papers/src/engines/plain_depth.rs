@@ -1,5 +1,5 @@
 //! Bounded depth-first search as it was published: states are compared by their content, and every transition runs its
-//! handler. The loop is that of `engine/bounded.rs`.
+//! handler. The loop is that of crates/quorate/src/engine/bounded.rs.
 //!
 //! From: Guerraoui, Yabandeh, *Model Checking a Networked System Without the Network*, figure 5 and 3.2: a global state
 //! is the local states and the messages in flight.

@@ -5,7 +5,7 @@
 //! differ and a trace costs microseconds, not seconds. A component is a process, but of the philosophers, of whom eight
 //! with their forks are one. MPS and BDB, products of tens of thousands of lines, have no counterpart. Of the accumulator
 //! the paper says 14 executions against 18, and two message traces; the ratio is of these.
-//! Held by: `tests/dir_table.rs`.
+//! Held by: crates/quorate-cli/tests/dir_table.rs.
 
 use crate::tables::{ComponentRow, ComponentTable, Saving};
 

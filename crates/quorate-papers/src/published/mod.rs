@@ -3,7 +3,7 @@
 //!
 //! Known: the papers' model files are not published, so the absolute figures differ; verdicts and the ratios
 //! between rows are what is reproduced.
-//! Held by: tests/tables.rs.
+//! Held by: crates/quorate-cli/tests/tables.rs.
 
 use crate::tables::{Exhibit, Here, Published, Row};
 

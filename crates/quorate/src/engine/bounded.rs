@@ -2,7 +2,7 @@
 //!
 //! From: Guerraoui, Yabandeh, *Model Checking a Networked System Without the Network*, 3.2 (B-DFS).
 //! Differs: states are the kernel's numbers, so a handler runs once for a local step and not once for a transition
-//! (`published/global.rs` is as the paper's in that); there is one search with the bound that is given, none with
+//! (crates/quorate-papers/src/engines/plain_depth.rs is as the paper's in that); there is one search with the bound that is given, none with
 //! smaller ones before it.
 //! Known: complete up to its bound. A state that is met again on a shorter way is expanded again, since what the
 //! bound cut off behind it may be in reach now. Steps of a state are counted once, however often it is expanded.

@@ -6,7 +6,7 @@
 //! reach it: a search of the same system in which processes stay in local states that lead to the candidate. What it
 //! finds is a real run; if it finds nothing, the candidate is refuted.
 //! Differs: there, candidates are verified by going through sequences of events, which is exponential in their number
-//! and, with the shortcuts that make it feasible, incomplete (`engine/published.rs`). Here few candidates are searched
+//! and, with the shortcuts that make it feasible, incomplete (crates/quorate-papers/src/engines/lmc.rs). Here few candidates are searched
 //! for alone, in a few states each; whatever is left is refuted by one search for all of them, with the reductions of
 //! `explore`. If there is no closure, because it goes on for ever or properties look at more than local states, that
 //! search answers alone.

@@ -7,6 +7,8 @@ pub(crate) mod reductions;
 pub(crate) mod stones;
 pub(crate) mod world;
 
+use std::collections::HashSet;
+
 use clap::builder::{PossibleValue, PossibleValuesParser};
 use clap::{Arg, ArgAction, ArgMatches, Command, value_parser};
 
@@ -68,22 +70,16 @@ pub(crate) fn one_protocol(
     if !protocol.reference_text().is_empty() {
         command = command.long_about(format!("{}\n\nFrom: {}", protocol.about(), protocol.reference_text()));
     }
-    let own = own_options(protocol);
-    for arg in own.into_iter().chain(common) {
-        let taken = |other: &Arg| {
-            let mut others = other.get_long_and_visible_aliases().unwrap_or_default();
-            others.extend(other.get_all_aliases().unwrap_or_default());
-            let mut own = arg.get_long_and_visible_aliases().unwrap_or_default();
-            own.extend(arg.get_all_aliases().unwrap_or_default());
-            own.iter().any(|name| others.contains(name))
-        };
-        let reserved = ["color", "help", "version"].contains(&arg.get_id().as_str());
-        if reserved || command.get_arguments().any(taken) {
-            let arg = command.get_arguments().find(|other| taken(other)).map_or(arg.get_id(), Arg::get_id);
+    let mut taken: HashSet<String> = ["color", "help", "version"].map(str::to_string).into();
+    for arg in own_options(protocol).into_iter().chain(common) {
+        let mut names: Vec<String> = arg.get_long().into_iter().map(str::to_string).collect();
+        names.extend(arg.get_all_aliases().into_iter().flatten().map(str::to_string));
+        if let Some(clash) = names.iter().find(|name| taken.contains(*name)) {
             return Err(Failure::Usage(format!(
-                "protocol '{name}' declares '--{arg}', which is taken: expected another name"
+                "protocol '{name}' declares '--{clash}', which is taken: expected another name"
             )));
         }
+        taken.extend(names);
         command = command.arg(arg);
     }
     Ok(command.after_help(examples))
