@@ -155,7 +155,7 @@ fn a_state_met_on_a_shorter_way_is_not_looked_at_again() {
         let bare = RandomProtocol::new(*seed).without_properties().model();
         let Some(found) = search(&bare, 1_000).filter(|found| found.broken.is_empty()) else { return false };
         (1..found.depth()).any(|bound| {
-            let tuning = Tuning { mutant: Some(Mutant::NoSecondLook), ..Tuning::default() };
+            let tuning = Tuning { mutants: Mutant::NoSecondLook.into(), ..Tuning::default() };
             let wrong = bounded(Some(bound)).tuning(tuning);
             differs_within(&bare, &found, Which::Remembering, &wrong, bound).is_some()
         })

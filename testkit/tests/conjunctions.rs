@@ -76,7 +76,7 @@ fn compare(seed: u64, channel: Channel, mutant: Option<Mutant>) -> Option<Compar
         let partitions = partitions(&model).into_iter().enumerate();
         for (at, components) in partitions.take(if variant == 0 && mutant.is_none() { 4 } else { 1 }) {
             let engine = Components::default().partition(components.clone());
-            let tuning = Tuning { mutant, ..Tuning::default() };
+            let tuning = Tuning { mutants: mutant.into(), ..Tuning::default() };
             let search = Search::default().states_max(POINTS_MAX).tuning(tuning);
             let report = engine.run(&model, &search, &mut ());
             let is_grouped = usize::from(at > 0);
@@ -204,7 +204,7 @@ impl Role for Sink {
 /// Explores a system, with every process a component.
 fn explored(system: System<()>, mutant: Option<Mutant>) -> Report {
     let model = system.build().expect("it makes sense");
-    let tuning = Tuning { mutant, ..Tuning::default() };
+    let tuning = Tuning { mutants: mutant.into(), ..Tuning::default() };
     Components::default().run(&model, &Search::default().tuning(tuning), &mut ())
 }
 

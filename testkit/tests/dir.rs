@@ -217,7 +217,7 @@ fn mutants_are_noticed() {
         (Mutant::NoRaces, 0..600, 3),
         (Mutant::NoHeldRests, 250..260, 1),
     ] {
-        let tuning = Tuning { mutant: Some(mutant), ..Tuning::default() };
+        let tuning = Tuning { mutants: mutant.into(), ..Tuning::default() };
         let differs = |seed: &u64| {
             let model = RandomProtocol::new(*seed).without_properties().model();
             // Only in a group there is more than one to come late, and only a system inside a component is restricted.

@@ -230,8 +230,8 @@ fn from_a_snapshot_a_run_goes_on_as_it_could() {
 
 #[test]
 fn mistakes_are_noticed() {
-    let noticed = |mutant, seeds| {
-        let tuning = Tuning { mutant: Some(mutant), ..WIDE };
+    let noticed = |mutant: Mutant, seeds| {
+        let tuning = Tuning { mutants: mutant.into(), ..WIDE };
         let wrong = for_each_seed(seeds, |seed| {
             ask_pairs(&RandomProtocol::new(seed), tuning).is_some_and(|asked| asked.wrong.is_some())
         });
@@ -242,7 +242,7 @@ fn mistakes_are_noticed() {
     assert!(noticed(Mutant::NoAncestors, 0..100) > 10, "processes must go a way to where things go wrong");
     assert!(noticed(Mutant::ConsumedOnce, 0..1_000) > 0, "messages are sent twice");
     let model = counting(&[Word::Tick(1), Word::Tick(1)], false, false, 2);
-    let tuning = Tuning { mutant: Some(Mutant::ConsumedOnce), ..WIDE };
+    let tuning = Tuning { mutants: Mutant::ConsumedOnce.into(), ..WIDE };
     assert_eq!(plainly(&model, tuning).verdict.word(), "holds");
 }
 

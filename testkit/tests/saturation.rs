@@ -105,7 +105,7 @@ fn door(busy: usize) -> Model {
 fn finds_the_report(busy: usize, which: &[Reduction], mutant: Option<Mutant>) -> bool {
     let model = door(busy);
     let reductions = Reductions::checked(which, &model).expect("an allowed combination");
-    let tuning = Tuning { mutant, ..Tuning::default() };
+    let tuning = Tuning { mutants: mutant.into(), ..Tuning::default() };
     let search = Search::default().reductions(reductions).tuning(tuning);
     let report = Explore::default().run(&model, &search, &mut ());
     match report.verdict {

@@ -154,7 +154,7 @@ fn a_story_without_its_first_part_is_noticed() {
         if right.stages().and_then(|one| one.passed).is_none_or(|stones| stones == 0) {
             return false;
         }
-        let tuning = Tuning { mutant: Some(Mutant::NoFirstPart), ..Tuning::default() };
+        let tuning = Tuning { mutants: Mutant::NoFirstPart.into(), ..Tuning::default() };
         let wrong = limited().tuning(tuning);
         let found = catch_unwind(AssertUnwindSafe(|| engine.search(&model, &wrong, &mut ())));
         found.map_or(true, |report| {

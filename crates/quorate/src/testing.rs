@@ -3,7 +3,8 @@
 //! notice. A mutant can answer *holds* wrongly, so nothing here exists without the feature `testing`, which only the
 //! testkit turns on.
 
-pub use crate::kernel::{Census, Mutant, Sleep, Tuning};
+pub use crate::base::{Mutant, Mutants};
+pub use crate::kernel::{Census, Sleep, Tuning};
 
 use crate::engine::{BoundedDepth, Explore, Search};
 use crate::kernel::{AllowedLocals, Closure, Level};

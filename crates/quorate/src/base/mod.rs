@@ -3,6 +3,7 @@
 mod choose;
 mod clock;
 mod ids;
+mod mutants;
 mod numbering;
 mod parallel;
 mod process_set;
@@ -13,6 +14,8 @@ mod value;
 pub(crate) use choose::{for_each_choice, for_each_closed_set};
 pub(crate) use clock::{is_before, join};
 pub use ids::{PROCESSES_MAX, ProcessId, RoleName};
+#[cfg_attr(not(feature = "testing"), allow(unreachable_pub, reason = "testing.rs exports it"))]
+pub use mutants::{Mutant, Mutants};
 pub(crate) use numbering::{FoldHasher, Numbering, PairMap, Pairs};
 pub(crate) use parallel::{in_parallel, in_parallel_mut};
 pub(crate) use process_set::ProcessSet;

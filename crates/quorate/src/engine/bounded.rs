@@ -17,7 +17,8 @@ use std::hash::{BuildHasherDefault, Hash};
 use super::explore::limit_reached;
 use super::{Count, Engine, Explore, Order, Refusal, Search};
 use crate::base::FoldHasher;
-use crate::kernel::{Found, Kernel, Mutant, NO_SLEEP, Sleep, State};
+use crate::base::Mutant;
+use crate::kernel::{Found, Kernel, NO_SLEEP, Sleep, State};
 use crate::model::Model;
 use crate::replay::{Length, confirm};
 use crate::report::{Coverage, Details, ExploreDetails, Report, Stopped, Verdict, Watch};
@@ -271,7 +272,7 @@ impl<S: Space> Walk<'_, S> {
     fn visit(&mut self, state: S::State) -> Option<End> {
         let depth = u32::try_from(self.path.len()).expect("a path has fewer than 2^32 states");
         let limit = self.search.depth_max;
-        let again = limit.is_some() && self.search.tuning.mutant != Some(Mutant::NoSecondLook);
+        let again = limit.is_some() && !self.search.tuning.mutants.has(Mutant::NoSecondLook);
         let before = match self.met.entry(state.clone()) {
             Entry::Vacant(entry) => {
                 entry.insert(depth);

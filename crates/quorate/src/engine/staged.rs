@@ -15,8 +15,9 @@ use std::collections::HashSet;
 use std::sync::Arc;
 
 use super::{Engine, Refusal, Search};
+use crate::base::Mutant;
 use crate::base::Value;
-use crate::kernel::{Mutant, Tuning};
+use crate::kernel::Tuning;
 use crate::model::{Model, Snapshot};
 use crate::property::{Interest, Sight};
 use crate::reduce::{Reduction, Reductions};
@@ -262,10 +263,8 @@ impl Climb<'_> {
         if start.stones == 0 {
             return End::Violated(violation, 0);
         }
-        let begin = match self.search.tuning.mutant {
-            Some(Mutant::NoFirstPart) => &start.model,
-            _ => self.model,
-        };
+        let begin =
+            if self.search.tuning.mutants.has(Mutant::NoFirstPart) { &start.model } else { self.model };
         let before = begin.start().map_or(0, Snapshot::steps);
         let schedule = Replay::new(self.model).schedule(&violation.trace.steps[before..]);
         let schedule = schedule.expect("a bug in quorate: the parts of a story do not fit together");

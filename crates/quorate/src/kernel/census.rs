@@ -1,5 +1,7 @@
 //! Counts of what a search has seen, and its local steps with their values.
 
+#![cfg_attr(not(feature = "testing"), allow(unreachable_pub, reason = "testing.rs exports it"))]
+
 use std::collections::{HashMap, HashSet};
 
 use super::groups::Group;

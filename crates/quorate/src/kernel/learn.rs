@@ -1,11 +1,11 @@
 //! Learning what a search found unknown: the only way from a search to the user's code.
 
 use super::groups::LearnContext;
-use super::options::Mutant;
 use super::prepare::Kernel;
 use super::process::NOTHING;
 use super::reductions::Choice;
 use super::state::{State, Unknown};
+use crate::base::Mutant;
 use crate::base::{ProcessId, ProcessSet};
 
 impl Kernel<'_> {
@@ -41,7 +41,7 @@ impl Kernel<'_> {
         let vector = self.vector(state);
         let Some(members) = self.stubborn_members(&vector) else { return };
         let everyone = members == ProcessSet::ALL;
-        let wanted = !everyone && self.mutant != Some(Mutant::NoQuiescence);
+        let wanted = !everyone && !self.mutants.has(Mutant::NoQuiescence);
         let still = wanted.then(|| self.stilled(&vector, members)).flatten();
         let still = still.map(|vector| self.number(&vector));
         if let Some(stubborn) = &mut self.stubborn {

@@ -29,11 +29,13 @@ mod reductions;
 mod sampling;
 mod state;
 
+#[cfg_attr(not(feature = "testing"), allow(unreachable_pub, reason = "testing.rs exports it"))]
 pub use census::Census;
 pub(crate) use closure::{Candidate, Candidates, Closure, Level};
 pub use closure::{ClosureSize, CombineBy};
 pub(crate) use options::{AllowedLocals, Options};
-pub use options::{Mutant, Sleep, Tuning};
+#[cfg_attr(not(feature = "testing"), allow(unreachable_pub, reason = "testing.rs exports them"))]
+pub use options::{Sleep, Tuning};
 pub(crate) use prepare::Kernel;
 pub(crate) use process::StepSeen;
 pub(crate) use state::{Found, NO_SLEEP, SleepSetId, State, Unknown};

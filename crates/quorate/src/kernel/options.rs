@@ -1,8 +1,11 @@
 //! Options of the kernel, and the sizes and mutants that only tests set.
 
+#![cfg_attr(not(feature = "testing"), allow(unreachable_pub, reason = "testing.rs exports it"))]
+
 use std::collections::HashSet;
 use std::sync::Arc;
 
+use crate::base::Mutants;
 use crate::base::Value;
 use crate::reduce::Reductions;
 
@@ -35,43 +38,7 @@ pub struct Tuning {
     /// How many nodes the local closure of a process may have before it is followed more closely.
     pub closure_max: usize,
     /// What is left out, to show that the tests notice.
-    pub mutant: Option<Mutant>,
-}
-
-/// A part without which a reduction, or an engine, is wrong.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Mutant {
-    /// Stubborn sets do not look at who can send what they wait for.
-    NoEnabling,
-    /// Steps that change what properties see are taken apart from others.
-    NoVisibility,
-    /// Steps that can be repeated for ever are taken apart from others.
-    NoProviso,
-    /// Beliefs with stubborn sets forget that a process may never send.
-    NoQuiescence,
-    /// With symmetry, reductions rely on the steps of representatives only, and no random walks come first.
-    NoSaturation,
-    /// Bounded search does not expand a state again that it meets on a shorter way.
-    NoSecondLook,
-    /// In the local closure no process consumes a message twice, however often it is sent.
-    ConsumedOnce,
-    /// Of the local states that lead to a candidate, only those are kept that do so in one step.
-    NoAncestors,
-    /// Component by component: nobody notices that a component stays where it could go on.
-    NoRests,
-    /// Component by component: only what sends something else makes a difference.
-    NoReceptions,
-    /// Component by component: skeletons are compared as a whole only.
-    NoPrefixes,
-    /// Component by component: in a group, nothing that comes late can come earlier.
-    NoRaces,
-    /// Component by component: where a conjunction is looked for, no component waits for what others send.
-    NoWaiting,
-    /// Component by component: inside a component, nobody notices that a part stays because those outside must not see
-    /// it go on.
-    NoHeldRests,
-    /// In stages: a violation is shown from its last stone on.
-    NoFirstPart,
+    pub mutants: Mutants,
 }
 
 /// Which processes sleep in a state that was found by a step of another.
@@ -82,6 +49,7 @@ pub enum Sleep {
     /// Earlier ones that were not sent anything.
     Untouched,
     /// Earlier ones, also those that were: wrong, to show that the tests notice.
+    #[cfg(feature = "testing")]
     Everybody,
 }
 
@@ -94,7 +62,7 @@ impl Tuning {
         sleep: Sleep::Untouched,
         explain_states: 1_000_000,
         closure_max: 20_000,
-        mutant: None,
+        mutants: Mutants::NONE,
     };
 }
 

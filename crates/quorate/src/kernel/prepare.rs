@@ -8,11 +8,12 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use super::groups::{GroupOrder, PropertyViews, Tree};
-use super::options::{Mutant, Options, Sleep};
+use super::options::{Options, Sleep};
 use super::process::{AskContext, Live, Start};
 use super::reductions::{Needs, ProcessStates, SleepSets, Stubborn, Symmetry, all_stable, live, saturate};
 use super::state::State;
 use crate::base::ProcessId;
+use crate::base::{Mutant, Mutants};
 use crate::model::Model;
 use crate::reduce::{Reduction, Reductions};
 
@@ -29,7 +30,7 @@ pub(crate) struct Kernel<'m> {
     pub(super) disbelieved: BTreeSet<usize>,
     pub(super) stubborn: Option<Stubborn>,
     pub(super) symmetry: Option<Symmetry>,
-    pub(super) mutant: Option<Mutant>,
+    pub(super) mutants: Mutants,
     /// How much had been seen of the processes when the reductions were built.
     pub(super) seen_at_start: usize,
 }
@@ -62,7 +63,7 @@ impl<'m> Kernel<'m> {
             disbelieved: BTreeSet::new(),
             stubborn: None,
             symmetry: None,
-            mutant: options.tuning.mutant,
+            mutants: options.tuning.mutants,
             seen_at_start: 0,
         };
         for (at, states) in kernel.states_of.iter_mut().enumerate() {
@@ -70,7 +71,7 @@ impl<'m> Kernel<'m> {
                 options.allowed_locals.as_ref().and_then(|allowed| allowed.get(at).cloned());
             states.graph.copies_max = options.copies_max.map(|most| most as usize + 1);
         }
-        if kernel.relies_on_seen() && kernel.mutant != Some(Mutant::NoSaturation) {
+        if kernel.relies_on_seen() && !kernel.mutants.has(Mutant::NoSaturation) {
             kernel.sample_local_steps();
         }
         kernel.prepare();
@@ -103,7 +104,7 @@ impl<'m> Kernel<'m> {
         let too_many = self.states_of.iter().enumerate().filter(|(_, states)| states.too_many_beliefs());
         self.disbelieved.extend(too_many.map(|(at, _)| at));
         let symmetric = self.reductions.has(Reduction::Symmetry);
-        if symmetric && self.mutant != Some(Mutant::NoSaturation) {
+        if symmetric && !self.mutants.has(Mutant::NoSaturation) {
             saturate(&mut self.states_of, &mut self.ask);
         }
         self.states_of.iter_mut().for_each(|states| states.graph.certifies_symmetry = symmetric);
@@ -142,11 +143,11 @@ impl<'m> Kernel<'m> {
         if !self.reductions.has(Reduction::Stubborn) {
             return None;
         }
-        let visible = all_stable(self.model, &self.states_of) || self.mutant == Some(Mutant::NoVisibility);
+        let visible = all_stable(self.model, &self.states_of) || self.mutants.has(Mutant::NoVisibility);
         // Arrivals enlarge beliefs instead of commuting with steps: only what stays broken is sure to be found.
         let possible = visible || !self.reductions.has(Reduction::Beliefs);
         let Reductions { refinement, seeds, .. } = self.reductions;
-        possible.then_some(Needs { refinement, seeds, visible, mutant: self.mutant })
+        possible.then_some(Needs { refinement, seeds, visible, mutants: self.mutants })
     }
 
     /// The reductions that are in use: stubborn sets may turn out not to go with beliefs, for properties that may hold

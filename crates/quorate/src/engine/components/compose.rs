@@ -61,7 +61,7 @@ pub fn compose<E: ComponentChecker>(
     let explorers = explorers(&mut checker, in_order, search);
     let mut global = Global::new(checker, explorers, Boundary::Open, in_order, search, log);
     let mut meter = Meter::new(search, watch);
-    let mut judge = Judge::new(properties, search.tuning.mutant);
+    let mut judge = Judge::new(properties, search.tuning.mutants);
     let judged = judge_all(&mut global, &mut judge, &mut meter);
     let judged = match (judged, global.commit()) {
         (Ok(()), Err(stopped)) => Err(Halt::Stopped(stopped)),

@@ -13,8 +13,9 @@ use std::collections::BTreeSet;
 use super::close::Closure;
 use super::parts::{Edge, Flattened};
 use super::process::ProcessClosure;
+use crate::base::Mutant;
 use crate::base::Value;
-use crate::kernel::options::{AllowedLocals, Mutant};
+use crate::kernel::options::AllowedLocals;
 use crate::kernel::process::INITIAL;
 use crate::model::Model;
 use crate::property::{Property, When};
@@ -172,9 +173,9 @@ impl Closure<'_> {
         while std::mem::take(&mut grown) {
             let known = leading.clone();
             for edge in self.processes[at].edges.iter().rev().filter(|edge| alive.contains(&edge.from)) {
-                let nearer = if self.tuning.mutant == Some(Mutant::NoAncestors) { &known } else { &leading };
+                let nearer = if self.tuning.mutants.has(Mutant::NoAncestors) { &known } else { &leading };
                 if edge.to.is_some_and(|to| nearer.contains(&to)) {
-                    grown |= leading.insert(edge.from) && self.tuning.mutant != Some(Mutant::NoAncestors);
+                    grown |= leading.insert(edge.from) && !self.tuning.mutants.has(Mutant::NoAncestors);
                 }
             }
         }

@@ -19,8 +19,9 @@ use std::collections::{BTreeSet, HashMap, HashSet};
 use super::parts::{Edge, FlatStep, Flattened, GaveUp, Level};
 use super::process::{Bounds, ProcessClosure};
 use super::supply::{Supplies, Supply, sent_at_most};
+use crate::base::Mutant;
 use crate::base::{Numbering, ProcessId, in_parallel_mut};
-use crate::kernel::options::{Mutant, Tuning};
+use crate::kernel::options::Tuning;
 use crate::kernel::process::{LocalId, MessageId, StepSeen};
 use crate::model::{Envelope, Model};
 
@@ -60,7 +61,7 @@ impl<'m> Closure<'m> {
     pub(crate) fn close(&mut self, events_max: Option<u32>, enough: &mut dyn FnMut(u64) -> bool) {
         self.events_max = events_max;
         let mut levels = vec![Level::Loose; self.processes.len()];
-        if self.tuning.mutant == Some(Mutant::ConsumedOnce) {
+        if self.tuning.mutants.has(Mutant::ConsumedOnce) {
             levels.fill(Level::Exact);
         }
         loop {
@@ -139,7 +140,7 @@ impl<'m> Closure<'m> {
             return self.processes.iter().map(|_| Supplies { limited: None }).collect();
         }
         let doubled = u32::try_from(world.duplications).unwrap_or(u32::MAX);
-        let once = self.tuning.mutant == Some(Mutant::ConsumedOnce);
+        let once = self.tuning.mutants.has(Mutant::ConsumedOnce);
         let times = |sent: u32| Supply::Times(if once { 1 } else { sent.saturating_add(doubled) });
         let mut all: Vec<(ProcessId, Envelope, Supply)> = Vec::new();
         for process in &self.processes {

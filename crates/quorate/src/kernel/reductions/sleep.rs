@@ -42,6 +42,7 @@ impl SleepSets {
         let number = self.asleep.number(match self.sleep {
             Sleep::Nobody => ProcessSet::EMPTY,
             Sleep::Untouched => ProcessSet::before(process).without(receivers),
+            #[cfg(feature = "testing")]
             Sleep::Everybody => ProcessSet::before(process),
         });
         // With more sets than numbers, the rest stay awake: more work, the same answer.

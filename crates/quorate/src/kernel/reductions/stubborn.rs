@@ -15,8 +15,8 @@ use std::sync::Arc;
 
 use super::beliefs::ProcessStates;
 use super::cycles::cyclic;
+use crate::base::{Mutant, Mutants};
 use crate::base::{ProcessId, ProcessSet};
-use crate::kernel::options::Mutant;
 use crate::kernel::process::{AskContext, ConfigurationId, Edge, LocalId, MessageId, Messages, emits};
 use crate::kernel::state::State;
 use crate::model::Model;
@@ -32,7 +32,7 @@ pub(in crate::kernel) struct Needs {
     /// May a step that changes what properties see be taken apart from others?
     pub(in crate::kernel) visible: bool,
     /// What is left out, to show that the tests notice.
-    pub(in crate::kernel) mutant: Option<Mutant>,
+    pub(in crate::kernel) mutants: Mutants,
 }
 
 /// The messages that a transition lacks, for each way to take it.
@@ -83,10 +83,8 @@ impl Stubborn {
         let futures: Vec<HashMap<LocalId, BTreeSet<MessageId>>> =
             graphs().map(|(_, graph)| graph.futures(mail)).collect();
         let ever = futures.iter().map(|of| of.values().flatten().copied().collect()).collect();
-        let sticky = match needs.mutant {
-            Some(Mutant::NoProviso) => HashSet::new(),
-            _ => cyclic(graphs(), mail, model),
-        };
+        let sticky =
+            if needs.mutants.has(Mutant::NoProviso) { HashSet::new() } else { cyclic(graphs(), mail, model) };
         let (traits, missing, chosen) = (HashMap::new(), HashMap::new(), HashMap::new());
         Stubborn { needs, futures, ever, sticky, traits, missing, chosen }
     }
@@ -173,7 +171,7 @@ impl Stubborn {
                 let ways = |(_, lacking): &(usize, Vec<MessageId>)| lacking.iter().map(senders).collect();
                 waiting_for.extend(missing.iter().map(ways));
             }
-            if self.needs.mutant != Some(Mutant::NoEnabling) {
+            if !self.needs.mutants.has(Mutant::NoEnabling) {
                 members = members.union(self.enough(waiting_for));
             }
             if members == before {

@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use super::boundary::Fate;
 use super::skeletons::Global;
+use crate::base::Mutant;
 use crate::engine::components::embedded::{ComponentChecker, MessageId};
 use crate::engine::components::events::{
     Event, EventId, InterfaceMessage, Label, LabelId, NodeId, Skeleton, What,
@@ -12,7 +13,6 @@ use crate::engine::components::events::{
 use crate::engine::components::local::{Locals, Table, Wanted};
 use crate::engine::components::meter::{Halt, Meter, Panicking};
 use crate::engine::components::partition::Partition;
-use crate::kernel::Mutant;
 
 /// Where a component is in a skeleton.
 pub(crate) struct Position {
@@ -239,7 +239,7 @@ impl<E: ComponentChecker> Global<'_, E> {
         meter: &mut Meter<'_>,
     ) -> Result<Vec<EventId>, Halt> {
         let Situation { position, receivable, table, .. } = situation;
-        let is_restricted = !self.boundary.is_open() && self.mutant != Some(Mutant::NoHeldRests);
+        let is_restricted = !self.boundary.is_open() && !self.mutants.has(Mutant::NoHeldRests);
         let pauses = if is_restricted { self.allowed_pauses(table, events) } else { table.pauses.clone() };
         let mut apart = Vec::new();
         for point in pauses {

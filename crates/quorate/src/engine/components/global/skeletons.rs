@@ -22,13 +22,13 @@ use std::time::Instant;
 
 use super::boundary::Boundary;
 use crate::base::for_each_closed_set;
+use crate::base::{Mutant, Mutants};
 use crate::engine::Search;
 use crate::engine::components::embedded::{ComponentChecker, MessageId};
 use crate::engine::components::events::{EventId, Events, Label, Skeleton, What};
 use crate::engine::components::local::{Explorers, Locals};
 use crate::engine::components::log::{Judged, ProgressLog, Record};
 use crate::engine::components::meter::{Done, Halt, Meter};
-use crate::kernel::Mutant;
 
 /// The skeletons of a system.
 pub(crate) struct Global<'e, E: ComponentChecker> {
@@ -36,7 +36,7 @@ pub(crate) struct Global<'e, E: ComponentChecker> {
     pub(crate) events: Events,
     pub(crate) boundary: Boundary,
     pub(crate) in_order: bool,
-    pub(super) mutant: Option<Mutant>,
+    pub(super) mutants: Mutants,
     /// The skeletons so far, with pauses, in the order in which they were found.
     pub(super) found: Vec<Skeleton>,
     /// Which of these an event is in.
@@ -78,7 +78,7 @@ impl<'e, E: ComponentChecker> Global<'e, E> {
             events: Events::default(),
             boundary,
             in_order,
-            mutant: search.tuning.mutant,
+            mutants: search.tuning.mutants,
             found: Vec::new(),
             containing: HashMap::new(),
             bare: HashSet::new(),
@@ -242,7 +242,7 @@ impl<'e, E: ComponentChecker> Global<'e, E> {
         let mut begun = self.boundary.beginning();
         begun.retain(|event| position(*event).is_some());
         prefixes.retain(|prefix: &Vec<EventId>| begun.iter().all(|event| prefix.contains(event)));
-        if self.mutant == Some(Mutant::NoPrefixes) {
+        if self.mutants.has(Mutant::NoPrefixes) {
             prefixes.retain(|prefix: &Vec<EventId>| prefix.len() == own.len());
         }
         prefixes
@@ -301,13 +301,13 @@ impl<'e, E: ComponentChecker> Global<'e, E> {
         let prefix = self.events.max_prefix(skeleton, component, own);
         let situation = self.situation(&prefix, component, meter)?;
         let mut next = self.next_events(component, &situation);
-        if self.mutant == Some(Mutant::NoReceptions) {
+        if self.mutants.has(Mutant::NoReceptions) {
             let all = self.events.of(skeleton, component);
             let mut after = all.into_iter().filter(|event| own.binary_search(event).is_err());
             let follows = after.next().and_then(|event| self.sent(event));
             next.retain(|event| self.sent(*event) != follows);
         }
-        if self.mutant != Some(Mutant::NoRests) {
+        if !self.mutants.has(Mutant::NoRests) {
             next.extend(self.next_pauses(component, &situation, &next, meter)?);
         }
         next.retain(|event| skeleton.binary_search(event).is_err());

@@ -27,12 +27,12 @@ use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 use super::properties::{Judge, PredicateCount, causes_among, table_in};
+use crate::base::Mutant;
 use crate::base::{for_each_closed_set, is_before, join};
 use crate::engine::components::embedded::{ComponentChecker, MessageId};
 use crate::engine::components::events::{EventId, NodeId, Skeleton, What};
 use crate::engine::components::global::Global;
 use crate::engine::components::meter::{Broken, Cut, Halt, Meter};
-use crate::kernel::Mutant;
 use crate::property::Property;
 
 /// Up to so many conjunctions are searched one by one. If there are more, and a bound for the number of cuts is below
@@ -201,7 +201,7 @@ impl Judge<'_> {
             self.cuts += 1;
             let alternatives = conjunction.iter().map(|(component, wanted)| {
                 let mut alternatives = course.alternatives(*component, *wanted, &cut, &looks);
-                if self.mutant == Some(Mutant::NoWaiting) {
+                if self.mutants.has(Mutant::NoWaiting) {
                     let done = |cut: &Clock| course.done_at(cut, *component);
                     alternatives.retain(|other| *other == cut || done(other) != done(&cut));
                 }

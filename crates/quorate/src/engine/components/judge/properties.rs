@@ -12,6 +12,7 @@
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::sync::Arc;
 
+use crate::base::Mutants;
 use crate::base::{Value, for_each_choice, for_each_closed_set};
 use crate::engine::components::embedded::{ComponentChecker, MessageId};
 use crate::engine::components::events::{EventId, NodeId, Skeleton};
@@ -19,7 +20,6 @@ use crate::engine::components::global::Global;
 use crate::engine::components::local::Table;
 use crate::engine::components::log::Judged;
 use crate::engine::components::meter::{Broken, Cut, Halt, Meter, Panicking};
-use crate::kernel::Mutant;
 use crate::property::{Property, When};
 
 /// What a property sees of each process of a component; nothing of those that it does not look at.
@@ -44,7 +44,7 @@ pub(crate) struct Judge<'p> {
     good: HashSet<(usize, Vec<usize>)>,
     /// For properties that limit how many processes satisfy a predicate: how many of a component can.
     pub(super) predicate_counts: HashMap<ViewKey, Arc<Vec<PredicateCount>>>,
-    pub(super) mutant: Option<Mutant>,
+    pub(super) mutants: Mutants,
     /// The maximal local traces: hashes of the points at which runs end, and how many traces lead there.
     ends: BTreeMap<u128, u128>,
     /// How many runs were counted.
@@ -56,10 +56,10 @@ pub(crate) struct Judge<'p> {
 }
 
 impl<'p> Judge<'p> {
-    pub(crate) fn new(properties: &'p [Property], mutant: Option<Mutant>) -> Self {
+    pub(crate) fn new(properties: &'p [Property], mutants: Mutants) -> Self {
         let (views, good, predicate_counts, ends) =
             (HashMap::new(), HashSet::new(), HashMap::new(), BTreeMap::new());
-        Judge { properties, views, good, predicate_counts, mutant, ends, runs: 0, endless: false, cuts: 0 }
+        Judge { properties, views, good, predicate_counts, mutants, ends, runs: 0, endless: false, cuts: 0 }
     }
 
     /// How many local traces the runs so far are made of.

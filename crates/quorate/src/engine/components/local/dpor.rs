@@ -16,9 +16,9 @@
 //! Held by: testkit/tests/dir.rs (as many runs as an enumerator finds, in groups), the tests of quorate-threads.
 
 use crate::base::join;
+use crate::base::{Mutant, Mutants};
 use crate::engine::components::embedded::{ComponentRunner, MessageId, Operation, Ran, Scheduler};
 use crate::engine::components::events::Label;
-use crate::kernel::Mutant;
 
 /// An operation that happened.
 pub(super) struct Happened<S> {
@@ -65,7 +65,7 @@ pub(crate) struct Restriction<S> {
     pub(crate) skeleton: Vec<Vec<Label>>,
     /// How every run begins: who does what.
     pub(crate) begins: Vec<(usize, S)>,
-    pub(crate) mutant: Option<Mutant>,
+    pub(crate) mutants: Mutants,
 }
 
 /// Takes how many operations were new, and the run unless it ended early.
@@ -101,7 +101,7 @@ pub(super) fn for_each_run<M: ComponentRunner, H>(
         if differs || search.strays || search.decisions < search.levels.len() || search.done.len() < fresh {
             return Ok(false);
         }
-        if restriction.mutant != Some(Mutant::NoRaces) {
+        if !restriction.mutants.has(Mutant::NoRaces) {
             search.note_races(runner, fresh);
         }
         let ending = search.ending.take().unwrap_or(Ending::Here { next: Vec::new(), is_maximal: true });

@@ -142,8 +142,8 @@ impl<E: ComponentChecker> Locals<'_, E> {
         let received = skeleton.iter().flatten().flat_map(|label| &label.received);
         let mut arrivals: Vec<MessageId> = received.chain(offers).copied().collect();
         self.normalise(&mut arrivals);
-        let (component, begins, mutant) = (self.component(*node), self.begins(*node), self.mutant);
-        Restriction { component, arrivals, skeleton, begins, mutant }
+        let (component, begins, mutants) = (self.component(*node), self.begins(*node), self.mutants);
+        Restriction { component, arrivals, skeleton, begins, mutants }
     }
 
     /// Makes a table of what was explored, in the numbers of the checker. Also returns the number of each point that
@@ -355,7 +355,7 @@ impl<S> Restriction<S> {
         here: &mut E,
         there: &E,
     ) -> Restriction<S> {
-        let Restriction { component, arrivals, skeleton, begins, mutant } = self;
+        let Restriction { component, arrivals, skeleton, begins, mutants } = self;
         let arrivals = arrivals.iter().map(|message| here.message_of(there, *message)).collect();
         let mut translate = |labels: &Vec<Label>| -> Vec<Label> {
             labels.iter().map(|label| translated(label.clone(), here, there)).collect()
@@ -363,7 +363,7 @@ impl<S> Restriction<S> {
         let skeleton = skeleton.iter().map(&mut translate).collect();
         let begins =
             begins.iter().map(|(agent, step)| here.step_of(there, *component, *agent, step)).collect();
-        Restriction { component: *component, arrivals, skeleton, begins, mutant: *mutant }
+        Restriction { component: *component, arrivals, skeleton, begins, mutants: *mutants }
     }
 }
 

@@ -15,12 +15,12 @@
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
+use crate::base::Mutants;
 use crate::base::Numbering;
 use crate::engine::Search;
 use crate::engine::components::embedded::{ComponentChecker, LocalPointId, MessageId};
 use crate::engine::components::events::{Label, LabelId, NodeId};
 use crate::engine::components::meter::{Halt, Meter, Panic};
-use crate::kernel::Mutant;
 
 /// About how many bytes a table takes besides its lists.
 const TABLE_BYTES: u64 = 256;
@@ -164,7 +164,7 @@ pub(crate) type Explorers<'e, E> = Vec<Box<dyn ExploreComponent<E> + 'e>>;
 pub(crate) struct Locals<'e, E: ComponentChecker> {
     pub(crate) checker: E,
     pub(super) in_order: bool,
-    pub(super) mutant: Option<Mutant>,
+    pub(super) mutants: Mutants,
     /// How many tables are made at a time.
     pub(super) threads: usize,
     /// Checkers that make them.
@@ -197,7 +197,7 @@ impl<'e, E: ComponentChecker> Locals<'e, E> {
         Locals {
             checker,
             in_order,
-            mutant: search.tuning.mutant,
+            mutants: search.tuning.mutants,
             threads: search.threads,
             forks: Vec::new(),
             kinds: explorers.iter().map(|explorer| explorer.kind()).collect(),
