@@ -30,14 +30,13 @@ pub fn random_world(seed: u64, model: &Model) -> World {
     let has_loss = matches!(channel, Channel::LossyFifo | Channel::LossyMailbox | Channel::Duplicating);
     let doubles = matches!(channel, Channel::Bag | Channel::Fifo | Channel::Mailbox);
     let ways = [Delivery::AtOnce, Delivery::InSteps, Delivery::InStepsConsumingAll];
-    World {
-        channel,
-        delivery: if unordered { *random.pick(&ways) } else { Delivery::AtOnce },
-        crashes: if random.chance(50) { crashes(&mut random, model) } else { Crashes::Implicit },
-        restarts: if random.chance(40) { restarts(&mut random, model) } else { Vec::new() },
-        losses: if !has_loss && random.chance(30) { 1 + random.index(2) } else { 0 },
-        duplications: usize::from(doubles && random.chance(40)),
-    }
+    World::default()
+        .channel(channel)
+        .delivery(if unordered { *random.pick(&ways) } else { Delivery::AtOnce })
+        .crashes(if random.chance(50) { crashes(&mut random, model) } else { Crashes::Implicit })
+        .restarts(if random.chance(40) { restarts(&mut random, model) } else { Vec::new() })
+        .losses(if !has_loss && random.chance(30) { 1 + random.index(2) } else { 0 })
+        .duplications(usize::from(doubles && random.chance(40)))
 }
 
 fn crashes(random: &mut Random, model: &Model) -> Crashes {

@@ -56,7 +56,7 @@ fn counts(batches: &[&'static str], world: World) -> (usize, usize) {
 }
 
 fn with(channel: Channel) -> World {
-    World { channel, ..World::default() }
+    World::default().channel(channel)
 }
 
 #[test]
@@ -116,7 +116,7 @@ fn bounded_channels() {
 
 #[test]
 fn delivery_in_steps() {
-    let world = |delivery| World { delivery, ..World::default() };
+    let world = |delivery| World::default().delivery(delivery);
     // Either letter is on its way, delivered or heard, and both are heard in one order or the other.
     assert_eq!(counts(&["ab"], world(Delivery::InSteps)), (11, 13));
     // With both delivered, nobody takes both at once.
@@ -127,10 +127,10 @@ fn delivery_in_steps() {
 
 #[test]
 fn crashes() {
-    let world = |channel, sends| World {
-        channel,
-        crashes: Crashes::Explicit { prone: vec![("speaker".to_string(), 1)], sends },
-        ..World::default()
+    let world = |channel, sends| {
+        World::default()
+            .channel(channel)
+            .crashes(Crashes::Explicit { prone: vec![("speaker".to_string(), 1)], sends })
     };
     assert_eq!(counts(&["a"], world(Channel::Bag, CrashSends::All)), (5, 4));
     assert_eq!(counts(&["a"], world(Channel::Bag, CrashSends::Some)), (6, 5));
@@ -156,14 +156,14 @@ fn crashes() {
 
 #[test]
 fn restarts_losses_and_duplications() {
-    let restarts = World { restarts: vec![("hearer".to_string(), 1)], ..World::default() };
+    let restarts = World::default().restarts(vec![("hearer".to_string(), 1)]);
     assert_eq!(counts(&["a"], restarts), (4, 3));
-    let loses = |channel| World { channel, losses: 1, ..World::default() };
+    let loses = |channel| World::default().channel(channel).losses(1);
     assert_eq!(counts(&["a"], loses(Channel::Bag)), (4, 3));
     // Either a may be lost, as a step of its own where they stand in a queue.
     assert_eq!(counts(&["aa"], loses(Channel::Bag)), (6, 6));
     assert_eq!(counts(&["aa"], loses(Channel::Fifo)), (6, 7));
-    let doubles = |channel| World { channel, duplications: 1, ..World::default() };
+    let doubles = |channel| World::default().channel(channel).duplications(1);
     assert_eq!(counts(&["a"], doubles(Channel::Bag)), (6, 5));
     // The copy follows: aab or abb, never aba.
     let copied = found(speaking(&[&["ab"]], false), doubles(Channel::Fifo));
@@ -199,6 +199,6 @@ fn a_selection_panics_on_what_can_be_taken_alone() {
     // With the mark in second place nobody looks at it, and it spoils the pair.
     assert_eq!(broken(true, &[&["a!"], &[]], with(Channel::Mailbox)), BTreeMap::new());
     assert_eq!(broken(true, &[&["aa"], &["!"]], with(Channel::Mailbox)), panics(2));
-    let all = World { delivery: Delivery::InStepsConsumingAll, ..World::default() };
+    let all = World::default().delivery(Delivery::InStepsConsumingAll);
     assert_eq!(broken(false, &[&["a!"]], all), panics(3));
 }

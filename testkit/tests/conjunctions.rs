@@ -65,7 +65,7 @@ fn compare(seed: u64, channel: Channel, mutant: Option<Mutant>) -> Option<Compar
     if protocol.cyclic() {
         return None;
     }
-    let world = World { channel, ..World::default() };
+    let world = World::default().channel(channel);
     let mut compared = Compared::default();
     for variant in 0..VARIANTS {
         let [model, written_out] = [false, true].map(|is_written_out| {

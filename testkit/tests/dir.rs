@@ -130,7 +130,7 @@ fn compare(seed: u64, channel: Channel) -> Option<Compared> {
     }
     let mut compared =
         Compared { violated: false, runs: false, reduced: false, groups: 0, differences: Vec::new() };
-    let world = World { channel, ..World::default() };
+    let world = World::default().channel(channel);
     let model =
         |protocol: &RandomProtocol| protocol.model().in_world(world.clone()).expect("a world that fits");
     let bare = protocol.without_properties();
@@ -375,7 +375,7 @@ fn a_group_panics_where_it_is_cut_back_to() {
 #[test]
 fn restarts_are_counted_too() {
     for restarts in [1, 2] {
-        let world = World { restarts: vec![("node".to_string(), restarts)], ..World::default() };
+        let world = World::default().restarts(vec![("node".to_string(), restarts)]);
         let model = zoo("pam", &[("nodes", "2"), ("ballots", "1")]).in_world(world).unwrap();
         let report = Components::default().run(&model, &Search::default(), &mut ());
         report.assert_holds();

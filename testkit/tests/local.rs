@@ -398,7 +398,7 @@ fn without_duplicates_bags_are_sets() {
     let differing = for_each_seed(DUPLICATES.seeds(), |seed| {
         let bags = RandomProtocol::new(seed).model();
         let sets = RandomProtocol::new(seed).model();
-        let sets = sets.in_world(World { channel: Channel::Set, ..World::default() }).ok()?;
+        let sets = sets.in_world(World::default().channel(Channel::Set)).ok()?;
         search(&bags, STATES_MAX)?;
         if bags.properties().iter().any(|property| property.when() == When::AtEnd) {
             return None;

@@ -40,7 +40,7 @@ fn noticed(matters: impl Fn(&World) -> bool, mistake: Semantics) {
 
 /// A channel that is taken for another.
 fn mistaken(world: &World, channel: Channel, for_another: Channel) -> World {
-    World { channel: if world.channel == channel { for_another } else { world.channel }, ..world.clone() }
+    world.clone().channel(if world.channel == channel { for_another } else { world.channel })
 }
 
 fn has(channel: Channel) -> impl Fn(&World) -> bool {
@@ -61,7 +61,7 @@ fn crashes_sending(world: &World, sends: CrashSends) -> World {
         Crashes::Explicit { prone, .. } => Crashes::Explicit { prone: prone.clone(), sends },
         Crashes::Implicit => Crashes::Implicit,
     };
-    World { crashes, ..world.clone() }
+    world.clone().crashes(crashes)
 }
 
 fn crashes(world: &World) -> bool {
@@ -132,7 +132,7 @@ fn a_full_channel_drops_messages() {
 fn a_full_channel_keeps_the_oldest() {
     let put = |world: &World, inbox: &mut _, letter, _| {
         let Channel::Overwriting(size) = world.channel else { return put(world, inbox, letter) };
-        put(&World { channel: Channel::Blocking(size), ..world.clone() }, inbox, letter);
+        put(&world.clone().channel(Channel::Blocking(size)), inbox, letter);
         true
     };
     noticed(overwrites, Semantics { put, ..Semantics::default() });
@@ -146,7 +146,7 @@ fn a_channel_holds_one_message_more() {
             Channel::Overwriting(size) => Channel::Overwriting(size + 1),
             other => other,
         };
-        World { channel, ..world.clone() }
+        world.clone().channel(channel)
     };
     noticed(blocks, Semantics { world, ..Semantics::default() });
     noticed(overwrites, Semantics { world, ..Semantics::default() });
@@ -161,7 +161,7 @@ fn any_copy_is_taken_from_an_overwriting_channel() {
 
 #[test]
 fn some_of_what_was_delivered_will_do() {
-    let world = |world: &World| World { delivery: Delivery::InSteps, ..world.clone() };
+    let world = |world: &World| world.clone().delivery(Delivery::InSteps);
     noticed(
         |world| world.delivery == Delivery::InStepsConsumingAll,
         Semantics { world, ..Semantics::default() },
@@ -170,7 +170,7 @@ fn some_of_what_was_delivered_will_do() {
 
 #[test]
 fn delivery_takes_no_step() {
-    let world = |world: &World| World { delivery: Delivery::AtOnce, ..world.clone() };
+    let world = |world: &World| world.clone().delivery(Delivery::AtOnce);
     noticed(|world| world.delivery == Delivery::InSteps, Semantics { world, ..Semantics::default() });
 }
 
@@ -200,7 +200,7 @@ fn a_crashing_process_sends_the_last_but_not_the_first() {
 
 #[test]
 fn nobody_crashes() {
-    let world = |world: &World| World { crashes: Crashes::Implicit, ..world.clone() };
+    let world = |world: &World| world.clone().crashes(Crashes::Implicit);
     noticed(crashes, Semantics { world, ..Semantics::default() });
 }
 
@@ -208,20 +208,20 @@ fn nobody_crashes() {
 fn one_restart_too_many() {
     let world = |world: &World| {
         let more = world.restarts.iter().map(|(role, times)| (role.clone(), times + 1));
-        World { restarts: more.collect(), ..world.clone() }
+        world.clone().restarts(more.collect())
     };
     noticed(|world| !world.restarts.is_empty(), Semantics { world, ..Semantics::default() });
 }
 
 #[test]
 fn losses_have_no_budget() {
-    let world = |world: &World| World { losses: 200, ..world.clone() };
+    let world = |world: &World| world.clone().losses(200);
     noticed(|world| world.losses > 0, Semantics { world, ..Semantics::default() });
 }
 
 #[test]
 fn one_duplication_too_many() {
-    let world = |world: &World| World { duplications: world.duplications + 1, ..world.clone() };
+    let world = |world: &World| world.clone().duplications(world.duplications + 1);
     noticed(|world| world.duplications > 0, Semantics { world, ..Semantics::default() });
 }
 

@@ -111,7 +111,7 @@ fn searches_of_systems_go_on_from_anywhere() {
             if protocol.cyclic() {
                 return None;
             }
-            let world = World { channel, ..World::default() };
+            let world = World::default().channel(channel);
             let model = protocol.model().in_world(world).expect("a world that fits");
             let of = systems(&model);
             let found: Vec<Vec<String>> = of.iter().filter_map(|of| stopped_anywhere(&model, of)).collect();
@@ -182,7 +182,7 @@ fn restarts_inside_of_systems() {
             return None;
         }
         let restarts = plain.roles().names().map(|role| (role.to_string(), 1)).collect();
-        let model = plain.in_world(World { channel, restarts, ..World::default() }).ok()?;
+        let model = plain.in_world(World::default().channel(channel).restarts(restarts)).ok()?;
         let found = search(&model, STATES_MAX)?;
         let runs = maximal_runs::count(&model, 5_000);
         let mut differences = Vec::new();

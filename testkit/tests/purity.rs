@@ -119,7 +119,7 @@ impl Role for Forgetful {
 
 #[test]
 fn an_impure_restart_is_named() {
-    let restarting = || World { restarts: vec![("clock".to_string(), 2)], ..World::default() };
+    let restarting = || World::default().restarts(vec![("clock".to_string(), 2)]);
     let system = |most: usize| {
         System::new().role(CLOCKS, 2, |_| Forgetful(0)).invariant(
             "small",

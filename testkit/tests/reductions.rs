@@ -198,7 +198,7 @@ fn is_not_misled(test: &str, mistakes: &[Mistake]) {
             let protocol = shown(TwinProtocol::with_mistake(seed, mistake));
             let model = if mistake == Mistake::RestartCompares {
                 let restarts = vec![("twin".to_string(), 1)];
-                let world = quorate::world::World { restarts, ..quorate::world::World::default() };
+                let world = quorate::world::World::default().restarts(restarts);
                 protocol.model().in_world(world).ok()?
             } else {
                 protocol.model()

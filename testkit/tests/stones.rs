@@ -25,7 +25,7 @@ fn model(seed: u64, channel: Channel) -> Model {
 }
 
 fn in_world(protocol: &RandomProtocol, channel: Channel) -> Model {
-    let world = World { channel, ..World::default() };
+    let world = World::default().channel(channel);
     protocol.model().in_world(world).expect("a world that fits")
 }
 

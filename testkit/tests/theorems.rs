@@ -18,13 +18,13 @@ use quorate_testkit::words::{Alphabet, shortest_difference};
 const MODELS: [Delivery; 3] = [Delivery::InStepsConsumingAll, Delivery::InSteps, Delivery::AtOnce];
 
 fn with(channel: Channel) -> World {
-    World { channel, ..World::default() }
+    World::default().channel(channel)
 }
 
 /// What is found in the three models of delivery; `None` if there are too many states.
 fn in_models(build: impl Fn() -> Model, channel: Channel, states_max: usize) -> Option<Vec<Findings>> {
     let found = |delivery| {
-        let world = World { delivery, ..with(channel) };
+        let world = with(channel).delivery(delivery);
         search(&build().in_world(world).expect("bags and sets can be delivered in steps"), states_max)
     };
     MODELS.into_iter().map(found).collect()
@@ -97,7 +97,7 @@ fn models_of_delivery_differ_with_sets_and_a_message_sent_twice() {
 /// A world in which every process may crash.
 fn crashing(model: &Model, world: World, sends: CrashSends) -> World {
     let prone = model.roles().names().map(|role| (role.to_string(), model.roles().of(role).len()));
-    World { crashes: Crashes::Explicit { prone: prone.collect(), sends }, ..world }
+    world.crashes(Crashes::Explicit { prone: prone.collect(), sends })
 }
 
 /// Vectors of local states.
@@ -121,7 +121,7 @@ fn with_and_without_crashes(
 #[test]
 fn crashes_need_no_steps() {
     let unordered = [Channel::Bag, Channel::Set].into_iter();
-    let delivered = unordered.flat_map(|channel| MODELS.map(|delivery| World { delivery, ..with(channel) }));
+    let delivered = unordered.flat_map(|channel| MODELS.map(|delivery| with(channel).delivery(delivery)));
     let others = [Channel::Fifo, Channel::LossyFifo, Channel::LossyMailbox, Channel::Duplicating].map(with);
     for world in delivered.chain(others) {
         let results = for_each_seed(CRASHES.seeds(), |seed| {
@@ -182,7 +182,7 @@ fn paxos_needs_no_crashes() {
     assert_eq!(implicit.coverage.states, 8_649);
     let explicit = |count, sends| {
         let prone = vec![("acceptor".to_string(), count)];
-        let world = World { crashes: Crashes::Explicit { prone, sends }, ..World::default() };
+        let world = World::default().crashes(Crashes::Explicit { prone, sends });
         let report = explored(build(), world);
         assert_eq!(system_states(&report), system_states(&implicit), "{count} acceptors, {sends:?}");
         report.coverage.states
@@ -283,7 +283,7 @@ fn some_channels_show_what_a_crash_did_not_send() {
 #[test]
 fn losses_in_bags_need_no_steps() {
     let reached = |model: Model, world| Some(search(&model.in_world(world).unwrap(), 3_000)?.system_states);
-    let losing = |channel| World { losses: 2, ..with(channel) };
+    let losing = |channel| with(channel).losses(2);
     let results = for_each_seed(LOSSES.seeds(), |seed| {
         let protocol = RandomProtocol::for_worlds(seed).without_properties();
         let with_losses = reached(protocol.model(), losing(Channel::Bag))?;

@@ -76,7 +76,7 @@ fn a_promise_survives_a_restart_and_work_does_not() {
                 })
             })
     };
-    let world = World { restarts: vec![("acceptor".to_string(), 1)], ..World::default() };
+    let world = World::default().restarts(vec![("acceptor".to_string(), 1)]);
     quorate::check(system(true)).world(world.clone()).assert_holds();
     quorate::check(system(false)).assert_holds();
     quorate::check(system(false)).world(world).assert_violated();
@@ -142,6 +142,6 @@ impl Role for Object {
 fn a_register_that_keeps_its_value_is_regular() {
     let system = System::new().role(RoleName::new("object"), 1, |_| Object::default());
     let system = system.monitor("regularity", RegularRegister::<u32>::new(0));
-    let world = World { restarts: vec![("object".to_string(), 1)], ..World::default() };
+    let world = World::default().restarts(vec![("object".to_string(), 1)]);
     quorate::check(system).world(world).assert_holds();
 }

@@ -233,7 +233,7 @@ pub(crate) fn protocol() -> Protocol {
             "a decree is on disk as soon as it has passed, or written and carried out in steps of their own",
         )
         .bug_in(
-            World { restarts: vec![(NODES.name().to_string(), 1)], ..World::default() },
+            World::default().restarts(vec![(NODES.name().to_string(), 1)]),
             "lost-state",
             "a node that restarts has lost what it promised and accepted: each restarts once, as by --restart node=1",
         )

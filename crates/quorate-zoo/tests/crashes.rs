@@ -12,7 +12,7 @@ fn check(protocol: &str, settings: &[(&str, &str)], world: World) -> Report {
 }
 
 fn explicit(role: &str, prone: usize, sends: CrashSends) -> World {
-    World { crashes: Crashes::Explicit { prone: vec![(role.to_string(), prone)], sends }, ..World::default() }
+    World::default().crashes(Crashes::Explicit { prone: vec![(role.to_string(), prone)], sends })
 }
 
 fn system_states(report: &Report) -> Option<u64> {

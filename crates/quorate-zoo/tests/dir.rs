@@ -153,10 +153,10 @@ fn limits_end_in_unknown() {
 fn worlds_that_it_does_not_know_are_refused() {
     let in_world = |world| model("accumulator", &[], None).in_world(world).unwrap();
     let refused = |world| refuses(&in_world(world)).unwrap().to_string();
-    let mailbox = World { channel: Channel::Mailbox, ..World::default() };
+    let mailbox = World::default().channel(Channel::Mailbox);
     assert_eq!(refused(mailbox), "it knows bag and fifo channels, not mailbox");
-    let losses = World { losses: 1, ..World::default() };
+    let losses = World::default().losses(1);
     assert_eq!(refused(losses), "it knows no budgets of lost or doubled messages");
     assert!(refuses(&model("regular-storage", &[], None)).unwrap().to_string().contains("'regularity'"));
-    assert_eq!(refuses(&in_world(World { channel: Channel::Fifo, ..World::default() })), None);
+    assert_eq!(refuses(&in_world(World::default().channel(Channel::Fifo))), None);
 }

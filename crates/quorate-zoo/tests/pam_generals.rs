@@ -19,7 +19,7 @@ fn search(model: &Model) -> Report {
 }
 
 fn restarts(times: usize) -> World {
-    World { restarts: vec![("node".to_string(), times)], ..World::default() }
+    World::default().restarts(vec![("node".to_string(), times)])
 }
 
 #[track_caller]

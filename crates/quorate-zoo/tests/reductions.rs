@@ -66,7 +66,7 @@ fn beliefs_do_not_depend_on_how_the_protocol_is_written() {
     for prone in 1..=3 {
         let prone = vec![("acceptor".to_string(), prone)];
         let crashes = Crashes::Explicit { prone, sends: CrashSends::All };
-        let report = check(&[], &[Beliefs, Inert], World { crashes, ..World::default() });
+        let report = check(&[], &[Beliefs, Inert], World::default().crashes(crashes));
         assert_eq!(report.coverage.states, 625);
     }
 }

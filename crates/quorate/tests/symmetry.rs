@@ -125,9 +125,11 @@ fn a_symmetric_role_is_a_group() {
 
 #[test]
 fn only_processes_to_which_the_same_may_happen_are_interchangeable() {
-    let prone = |count| World {
-        crashes: Crashes::Explicit { prone: vec![("follower".to_string(), count)], sends: CrashSends::All },
-        ..World::default()
+    let prone = |count| {
+        World::default().crashes(Crashes::Explicit {
+            prone: vec![("follower".to_string(), count)],
+            sends: CrashSends::All,
+        })
     };
     let mut model = built(symmetric(group()));
     for (count, groups) in [(1, vec![vec![2, 3]]), (2, vec![vec![1, 2]]), (3, vec![vec![1, 2, 3]])] {

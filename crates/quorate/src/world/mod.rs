@@ -52,7 +52,16 @@ impl fmt::Display for Delivery {
 
 /// What a protocol is checked against. The default is the world of the papers' theorems: bags, in which lost
 /// messages and crashed processes need no steps.
+///
+/// ```
+/// use quorate::World;
+/// use quorate::world::Channel;
+///
+/// let world = World::default().channel(Channel::Fifo).losses(1).restart("server", 2);
+/// assert_eq!(world.restarts, [("server".to_string(), 2)]);
+/// ```
 #[derive(Clone, PartialEq, Eq, Hash, Debug, Default)]
+#[non_exhaustive]
 pub struct World {
     /// The messages on their way.
     pub channel: Channel,
@@ -70,6 +79,49 @@ pub struct World {
 }
 
 impl World {
+    /// With such channels.
+    #[must_use]
+    pub fn channel(self, channel: Channel) -> Self {
+        World { channel, ..self }
+    }
+
+    /// Delivers messages so.
+    #[must_use]
+    pub fn delivery(self, delivery: Delivery) -> Self {
+        World { delivery, ..self }
+    }
+
+    /// Processes crash so.
+    #[must_use]
+    pub fn crashes(self, crashes: Crashes) -> Self {
+        World { crashes, ..self }
+    }
+
+    /// Each process of a role may restart so often, besides what was said of other roles.
+    #[must_use]
+    pub fn restart(mut self, role: impl Into<String>, times: usize) -> Self {
+        self.restarts.push((role.into(), times));
+        self
+    }
+
+    /// The processes of these roles may restart so often, and no others.
+    #[must_use]
+    pub fn restarts(self, restarts: Vec<(String, usize)>) -> Self {
+        World { restarts, ..self }
+    }
+
+    /// So many messages to each process may get lost, as steps.
+    #[must_use]
+    pub fn losses(self, losses: usize) -> Self {
+        World { losses, ..self }
+    }
+
+    /// So many messages to each process may be doubled, as steps.
+    #[must_use]
+    pub fn duplications(self, duplications: usize) -> Self {
+        World { duplications, ..self }
+    }
+
     /// The kinds of faults that are steps in this world.
     pub fn faults(&self) -> Vec<StepKind> {
         let explicit =
