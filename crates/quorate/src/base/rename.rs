@@ -11,14 +11,14 @@ use std::sync::Arc;
 use super::ids::{PROCESSES_MAX, ProcessId, RoleName};
 
 /// A value in which processes can be renamed: needed for the states and messages of a system with
-/// [symmetric](super::System::symmetric) roles.
+/// [symmetric](crate::System::symmetric) roles.
 ///
 /// Derive it. Where a field needs something else, write the few lines by hand.
 ///
 /// **Identity is [`ProcessId`]**, and nothing else is renamed. A position within a role that is kept as a plain
 /// number, or a process's name in a text, stays as it is: such a state tells the processes of the role apart, and
-/// they are not interchangeable. Keep the ids of processes ([`Received::from`](super::Received::from),
-/// [`Outbox::me`](super::Outbox::me), [`Outbox::members`](super::Outbox::members)) instead. Nor may a handler prefer
+/// they are not interchangeable. Keep the ids of processes ([`Received::from`](crate::Received::from),
+/// [`Outbox::me`](crate::Outbox::me), [`Outbox::members`](crate::Outbox::members)) instead. Nor may a handler prefer
 /// one process to another by the order of ids, as `min` of a set of ids does.
 ///
 /// ```

@@ -25,7 +25,7 @@ pub(crate) struct Renames {
 }
 
 /// Which processes of a model are interchangeable, and how to exchange them. Made by
-/// [`System::symmetric`](super::System::symmetric).
+/// [`System::symmetric`](crate::System::symmetric).
 ///
 /// If a permutation of each group maps process *p* to π(*p*), then the state of the system in which π(*p*) has the
 /// renamed state of *p*, and the renamed messages of *p*'s inbox, is as good as the one before.

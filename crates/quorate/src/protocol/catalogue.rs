@@ -293,6 +293,7 @@ fn listed<'a>(words: impl Iterator<Item = &'a str>) -> String {
 
 /// A value that a parameter cannot take, or a name that does not exist.
 #[derive(Clone, PartialEq, Eq, Debug)]
+#[non_exhaustive]
 pub struct ArgumentError(String);
 
 impl fmt::Display for ArgumentError {

@@ -1,6 +1,6 @@
 //! What a user writes: roles with their transitions, the system they form, the catalogue entry that gives
 //! a protocol its command line. Everything is checked once, in [`System::build`], which yields the
-//! [`Model`] that the rest of the crate works on.
+//! [`Model`](crate::model::Model) that the rest of the crate works on.
 
 mod catalogue;
 mod node;

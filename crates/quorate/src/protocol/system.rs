@@ -144,7 +144,7 @@ impl<M: Message> System<M> {
 
     /// Which states are interesting, though nothing is wrong with them: a search in stages starts once more from them,
     /// and so gets further than one from the beginning. It changes nothing unless such a search is
-    /// [asked for](crate::Check::stepping_stones).
+    /// [asked for](crate::engine::Staged).
     #[must_use]
     pub fn stepping_stone<O: Content + Clone>(
         mut self,

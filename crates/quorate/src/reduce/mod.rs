@@ -11,6 +11,7 @@ use crate::world::Delivery;
 
 /// One way to search less.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+#[non_exhaustive]
 pub enum Reduction {
     /// Messages that can make no difference any more are left out.
     Inert,
@@ -164,6 +165,7 @@ impl Reductions {
 
 /// A reduction that cannot be used.
 #[derive(Clone, PartialEq, Eq, Debug)]
+#[non_exhaustive]
 pub struct Refused {
     /// Which.
     pub reduction: Reduction,

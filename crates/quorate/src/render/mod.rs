@@ -1,9 +1,8 @@
 //! A trace as a space-time diagram: one lane a process, time downwards, an arrow for every message where
 //! it is received, and beside each step what it did.
 //!
-//! The parts: [`debug_text`] reads what `Debug` printed, [`change`] compares two states, [`story`] collects
-//! what is told, [`lanes`] draws the picture, [`notes`] writes the words, [`canvas`] prints both;
-//! [`svg`](mod@svg) makes a picture of the same story.
+//! The parts: `debug_text` reads what `Debug` printed, `change` compares two states, `story` collects what is shown,
+//! `lanes` draws the picture, `notes` writes the words, `canvas` prints both; `svg` makes a picture of the same story.
 //!
 //! Known: a letter is taken for one column wide.
 //! Invariant: no line is longer than the width, and nothing but the width decides the layout.

@@ -48,6 +48,7 @@ impl Verdict {
 
 /// Why a search stopped early.
 #[derive(Clone, PartialEq, Eq, Debug)]
+#[non_exhaustive]
 pub enum Stopped {
     /// The limit on states.
     States(

@@ -46,6 +46,7 @@ pub enum Visited {
 
 /// What is counted beside states; not by fingerprint, which forgets the states.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+#[non_exhaustive]
 pub enum Count {
     /// Nothing.
     #[default]
