@@ -211,11 +211,11 @@ fn random_protocols_in_order() {
 #[test]
 fn mutants_are_noticed() {
     for (mutant, seeds, wanted) in [
-        (Mutant::NoRests, 0..600, 3),
+        (Mutant::NoPauses, 0..600, 3),
         (Mutant::NoReceptions, 0..600, 3),
         (Mutant::NoPrefixes, 0..600, 3),
         (Mutant::NoRaces, 0..600, 3),
-        (Mutant::NoHeldRests, 250..260, 1),
+        (Mutant::NoRestrictedPauses, 250..260, 1),
     ] {
         let tuning = Tuning { mutants: mutant.into(), ..Tuning::default() };
         let differs = |seed: &u64| {
@@ -223,7 +223,7 @@ fn mutants_are_noticed() {
             // Only in a group there is more than one to come late, and only a system inside a component is restricted.
             let components = match mutant {
                 Mutant::NoRaces => Some(partitions(&model).remove(1)),
-                Mutant::NoHeldRests => partitions(&model).pop(),
+                Mutant::NoRestrictedPauses => partitions(&model).pop(),
                 _ => None,
             };
             let engine = components.into_iter().fold(Components::default(), Components::partition);

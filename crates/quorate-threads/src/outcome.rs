@@ -25,7 +25,7 @@ pub struct Outcome {
     /// Why not everything was explored, if it was not.
     pub stopped: Option<Stopped>,
     /// How much there was.
-    pub interfaces: ComponentCounts,
+    pub counts: ComponentCounts,
     /// How often a component was run.
     pub runs: u64,
 }
@@ -70,7 +70,7 @@ impl Outcome {
                 (Some(Violation { wrong, lines: lines.into_iter().chain(last).collect() }), None)
             }
         };
-        Outcome { violation, stopped, interfaces: counts, runs: book.runs.load(Ordering::Relaxed) }
+        Outcome { violation, stopped, counts, runs: book.runs.load(Ordering::Relaxed) }
     }
 
     /// Panics unless everything was explored and nothing violated.

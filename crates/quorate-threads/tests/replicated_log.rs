@@ -25,16 +25,16 @@ fn nothing_is_wrong_with_a_component_by_itself() {
     // What each shows is right for all that it knows; nothing panics and no one is stuck.
     let outcome = system(1, 2, true).without_invariants().check();
     outcome.assert_holds();
-    assert!(outcome.interfaces.global_skeletons > 1);
+    assert!(outcome.counts.global_skeletons > 1);
 }
 
 #[test]
 fn without_the_race_everything_is_explored_and_shuttle_alone_does_not_get_there() {
     let outcome = system(1, 2, false).check();
     outcome.assert_holds();
-    let interfaces = outcome.interfaces;
+    let counts = outcome.counts;
     assert_eq!(
-        (interfaces.local_traces, interfaces.global_skeletons, interfaces.global_traces),
+        (counts.local_traces, counts.global_skeletons, counts.global_traces),
         (Some(152), 40, Some(840))
     );
     let runs_max = usize::try_from(10 * outcome.runs).expect("few runs");

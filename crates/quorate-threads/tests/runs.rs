@@ -35,7 +35,7 @@ fn counter(threads: usize) -> Program {
 fn a_counter_is_run_once_for_each_order() {
     for (threads, orders) in [(1, 1), (2, 2), (3, 6), (4, 24), (5, 120)] {
         let outcome = checked(&counter(threads));
-        assert_eq!(outcome.interfaces.local_traces, Some(orders), "{threads} threads");
+        assert_eq!(outcome.counts.local_traces, Some(orders), "{threads} threads");
         assert!(u128::from(outcome.runs) <= 2 * orders, "{} runs for {threads} threads", outcome.runs);
     }
 }
@@ -56,7 +56,7 @@ fn independent_threads_and_readers_are_run_once() {
     });
     for program in [apart, reading] {
         let outcome = checked(&program);
-        assert_eq!(outcome.interfaces.local_traces, Some(1));
+        assert_eq!(outcome.counts.local_traces, Some(1));
     }
 }
 
@@ -91,7 +91,7 @@ fn assert_shuttle_is_not_through(program: &Program) {
 fn a_few_runs_do_where_shuttle_needs_more_than_anyone_can_wait_for() {
     let outcome = checked(&three_threads());
     // Two writers, of two writes and one, make three orders; the two reads come between them in C(3+2, 2) ways.
-    assert_eq!(outcome.interfaces.local_traces, Some(30));
+    assert_eq!(outcome.counts.local_traces, Some(30));
     assert!(outcome.runs <= 40, "{} runs", outcome.runs);
     assert_shuttle_is_not_through(&three_threads());
 }
@@ -101,7 +101,7 @@ fn a_few_runs_do_where_shuttle_needs_more_than_anyone_can_wait_for() {
 fn locks_that_are_taken_one_after_the_other_have_a_trace_for_each_pair_of_orders() {
     let taking_both = program(vec![vec![Op::Lock(0), Op::Lock(1)]; 3]);
     let outcome = checked(&taking_both);
-    assert_eq!(outcome.interfaces.local_traces, Some(36));
+    assert_eq!(outcome.counts.local_traces, Some(36));
     assert!(outcome.runs <= 40, "{} runs", outcome.runs);
     assert_shuttle_is_not_through(&taking_both);
 }
@@ -211,7 +211,7 @@ fn compare(threads: &[Vec<Op>]) {
     let outcome = system.check();
     outcome.assert_holds();
     let traces = all.traces.len() as u128;
-    assert_eq!(outcome.interfaces.local_traces, Some(traces), "{threads:?} has {} runs", all.runs);
+    assert_eq!(outcome.counts.local_traces, Some(traces), "{threads:?} has {} runs", all.runs);
     assert!(u128::from(outcome.runs) <= 2 * traces + 2, "{} runs for {traces} traces", outcome.runs);
     assert_eq!(*sights.lock().expect("no one panics"), expected, "{threads:?}");
 }

@@ -104,7 +104,7 @@ pub struct Check {
 }
 
 impl Check {
-    /// In which world; bags, with implicit losses and crashes, unless told.
+    /// In which world; by default bags, with implicit losses and crashes.
     pub fn world(self, world: World) -> Self {
         Check { world, ..self }
     }
@@ -124,7 +124,7 @@ impl Check {
         Check { engine: Some(Box::new(engine)), ..self }
     }
 
-    /// On how many threads; all cores unless told. The answer does not depend on it.
+    /// On how many threads; by default on all cores. The answer does not depend on it.
     pub fn threads(self, threads: usize) -> Self {
         Check { search: self.search.threads(threads), ..self }
     }

@@ -218,13 +218,13 @@ fn nobody_else_knows_one_from_another() {
     let biased = System::new().role(LEADER, 1, |_| Leader { met: BTreeSet::from([id(2)]) });
     refused(
         symmetric(biased.role(FOLLOWERS, 2, |_| Follower::default())),
-        "role 'follower' is not symmetric: leader starts in Leader { met: {#2} }, which tells follower 0 from \
+        "role 'follower' is not symmetric: leader starts in Leader { met: {#2} }, which distinguishes follower 0 from \
          follower 1; expected processes that are the same up to their ids",
     );
     refused(
         symmetric(group()).monitor("diary", Diary(Some(id(3)))).renames_monitor::<Diary>(),
-        "role 'follower' is not symmetric: monitor 'diary' starts in Diary(Some(#3)), which tells follower 1 from \
-         follower 2; expected processes that are the same up to their ids",
+        "role 'follower' is not symmetric: monitor 'diary' starts in Diary(Some(#3)), which distinguishes follower 1 \
+         from follower 2; expected processes that are the same up to their ids",
     );
 }
 
@@ -239,7 +239,7 @@ fn quorums_do_not_prefer_members() {
     built(with(&[&[0, 1], &[1, 2], &[2, 0]]));
     refused(
         with(&[&[0, 1], &[1, 2]]),
-        "role 'follower' is not symmetric: transition 'gather' of follower 0 tells follower 0 from follower 1; \
+        "role 'follower' is not symmetric: transition 'gather' of follower 0 distinguishes follower 0 from follower 1; \
          expected processes that are the same up to their ids",
     );
 }
@@ -284,7 +284,7 @@ fn interchangeable_processes_have_the_same_transitions() {
 }
 
 #[test]
-fn what_is_forged_does_not_tell_processes_apart() {
+fn what_is_forged_does_not_distinguish_processes() {
     refused(
         symmetric(group()).forges((FOLLOWERS, 0), LEADER, [Msg::Follow]),
         "role 'follower' is not symmetric: with follower 0 and follower 1 exchanged, follower 1 would forge Follow \

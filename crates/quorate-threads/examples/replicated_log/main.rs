@@ -19,7 +19,7 @@ fn main() {
         None => println!("with the race ({took:.2?}): nothing is found"),
     }
     let (fixed, took) = timed(|| system(backups, entries, false).check());
-    println!("without it, component by component: {}, in {took:.2?}", told(&fixed));
+    println!("without it, component by component: {}, in {took:.2?}", summary(&fixed));
     let (runs, is_through, whole_took) = shuttle_alone(backups, entries, 10 * took);
     let end = if is_through { "all" } else { "not all" };
     println!(
@@ -33,16 +33,11 @@ fn timed<T>(work: impl FnOnce() -> T) -> (T, Duration) {
     (result, start.elapsed())
 }
 
-fn told(outcome: &Outcome) -> String {
-    match (
-        &outcome.violation,
-        &outcome.stopped,
-        outcome.interfaces.local_traces,
-        outcome.interfaces.global_traces,
-    ) {
+fn summary(outcome: &Outcome) -> String {
+    match (&outcome.violation, &outcome.stopped, outcome.counts.local_traces, outcome.counts.global_traces) {
         (None, None, Some(local), Some(global)) => format!(
             "holds; {} runs, {local} local traces, {} skeletons, which stand for {global} traces of the whole",
-            outcome.runs, outcome.interfaces.global_skeletons
+            outcome.runs, outcome.counts.global_skeletons
         ),
         (Some(violation), ..) => violation.to_string(),
         (_, stopped, ..) => format!("unknown: {stopped:?}"),

@@ -23,7 +23,7 @@ pub enum Mutant {
     /// Of the local states that lead to a candidate, only those are kept that do so in one step.
     NoAncestors,
     /// Component by component: nobody notices that a component stays where it could go on.
-    NoRests,
+    NoPauses,
     /// Component by component: only what sends something else makes a difference.
     NoReceptions,
     /// Component by component: skeletons are compared as a whole only.
@@ -34,7 +34,7 @@ pub enum Mutant {
     NoWaiting,
     /// Component by component: inside a component, nobody notices that a part stays because those outside must not see
     /// it go on.
-    NoHeldRests,
+    NoRestrictedPauses,
     /// In stages: a violation is shown from its last stone on.
     NoFirstPart,
 }

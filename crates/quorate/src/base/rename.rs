@@ -16,8 +16,8 @@ use super::ids::{PROCESSES_MAX, ProcessId, RoleName};
 /// Derive it. Where a field needs something else, write the few lines by hand.
 ///
 /// **Identity is [`ProcessId`]**, and nothing else is renamed. A position within a role that is kept as a plain
-/// number, or a process's name in a text, stays as it is: such a state tells the processes of the role apart, and
-/// they are not interchangeable. Keep the ids of processes ([`Received::from`](crate::Received::from),
+/// number, or a process's name in a text, stays as it is: such a state distinguishes the processes of the role,
+/// and they are not interchangeable. Keep the ids of processes ([`Received::from`](crate::Received::from),
 /// [`Outbox::me`](crate::Outbox::me), [`Outbox::members`](crate::Outbox::members)) instead. Nor may a handler prefer
 /// one process to another by the order of ids, as `min` of a set of ids does.
 ///
@@ -170,7 +170,7 @@ impl<T: Rename + Ord> Rename for BTreeSet<T> {
 }
 
 /// Keys are renamed too. Where a [`Renaming`] that is not a permutation makes keys equal, their entries are left
-/// out: to keep the last of them would tell by their order whose it was, which is what such a renaming is to hide.
+/// out: if the last of them were kept, their order would reveal whose it was, and such a renaming is to hide that.
 impl<K: Rename + Ord, V: Rename> Rename for BTreeMap<K, V> {
     fn rename(&self, ids: &Renaming) -> Self {
         let mut renamed = BTreeMap::new();

@@ -105,7 +105,7 @@ impl<E: Engine + ?Sized> Engine for Box<E> {
     }
 }
 
-/// The engines, as they are unless told otherwise.
+/// The engines, each with its default options.
 pub const ENGINES: &[&dyn Engine] =
     &[&Explore::DEFAULT, &Local::DEFAULT, &BoundedDepth::DEFAULT, &Components::DEFAULT];
 

@@ -222,7 +222,7 @@ impl Climb<'_> {
         let left = all.map(|all| all.saturating_sub(self.coverage.states));
         let states_max = [left, self.stone_states].into_iter().flatten().min();
         let tuning = self.search.tuning;
-        // A way that is told in the fewest steps is worth no more than the search for it.
+        // The search for a shortest path may take no more states than the search for the stone.
         let explain_states = states_max.map_or(tuning.explain_states, |max| max.min(tuning.explain_states));
         let search = Search {
             states_max,

@@ -127,12 +127,12 @@ impl fmt::Display for Refusal {
                 )
             }
             Refusal::StartsInTheMiddle => {
-                write!(f, "the state in which the search starts may tell processes apart")
+                write!(f, "the state in which the search starts may distinguish processes")
             }
             Refusal::NothingSymmetric => {
                 write!(f, "no role with two or more processes is declared symmetric")
             }
-            Refusal::HasMonitors => write!(f, "monitors tell processes apart"),
+            Refusal::HasMonitors => write!(f, "monitors distinguish processes"),
             Refusal::DepthFirstWithBound => {
                 write!(f, "depth-first search may meet a state at the limit that a shorter way leads to")
             }

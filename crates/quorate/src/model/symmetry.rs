@@ -80,7 +80,7 @@ impl Symmetry {
     /// An outcome renamed: its state, the messages it sends and those of its events that a monitor hears.
     ///
     /// Messages are in the order of their receivers, and to one receiver in the order in which they were sent: to
-    /// send to several is one step, so nobody can tell to whom it sent first. The choices say what they said.
+    /// send to several is one step, so nobody can find out to whom it sent first. The choices say what they said.
     pub fn rename_outcome(&self, outcome: &Outcome, ids: &Renaming) -> Outcome {
         let renamed = |sending: &Sending| Sending {
             to: ids.of(sending.to),
@@ -194,7 +194,7 @@ fn rename_trigger(trigger: &Trigger, ids: &Renaming) -> Trigger {
     }
 }
 
-/// How two processes that are said to be interchangeable can be told apart before the first step.
+/// What distinguishes two processes that are said to be interchangeable, before the first step.
 #[derive(Clone, PartialEq, Eq, Debug)]
 #[non_exhaustive]
 pub enum Difference {
@@ -267,7 +267,7 @@ pub enum SymmetryError {
         /// A role that is symmetric.
         symmetric: &'static str,
     },
-    /// Processes of the role can be told apart.
+    /// Processes of the role can be distinguished.
     NotSymmetric {
         /// The role.
         role: &'static str,
@@ -303,21 +303,24 @@ impl fmt::Display for SymmetryError {
                         write!(f, "{one} starts in {state}, {other} in {other_state}")?;
                     }
                     Difference::Mentioned { process, state } => {
-                        write!(f, "{process} starts in {state}, which tells {one} from {other}")?;
+                        write!(f, "{process} starts in {state}, which distinguishes {one} from {other}")?;
                     }
                     Difference::Transitions([names, other_names]) => {
                         let [names, other_names] = [names, other_names].map(|names| names.join(", "));
                         write!(f, "{one} has the transitions {names}; {other} has {other_names}")?;
                     }
                     Difference::Trigger { process, transition } => {
-                        write!(f, "transition '{transition}' of {process} tells {one} from {other}")?;
+                        write!(f, "transition '{transition}' of {process} distinguishes {one} from {other}")?;
                     }
                     Difference::Forged { process, message, from } => write!(
                         f,
                         "with {one} and {other} exchanged, {from} would forge {message} to {process}, which it does not"
                     )?,
                     Difference::Monitor { monitor, state } => {
-                        write!(f, "monitor '{monitor}' starts in {state}, which tells {one} from {other}")?;
+                        write!(
+                            f,
+                            "monitor '{monitor}' starts in {state}, which distinguishes {one} from {other}"
+                        )?;
                     }
                 }
                 write!(f, "; expected processes that are the same up to their ids")

@@ -30,7 +30,7 @@ pub trait Sequential: Content + Clone + Ord {
     fn apply(&mut self, operation: &Self::Operation) -> Self::Response;
 }
 
-/// What a process tells the monitor of an object `S` about its operations.
+/// What a process reports to the monitor of an object `S` about its operations.
 ///
 /// The operations of one process follow each other. One that never returns, because its process has crashed,
 /// is under way for ever. A process that goes on nevertheless, after a restart or because it lost patience,

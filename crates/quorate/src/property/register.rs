@@ -5,7 +5,7 @@
 //! (Multiwriter consistency conditions for shared memory registers, 2011): for each read alone, the writes and
 //! that read can be put into one order that agrees with time. Two reads need not agree on the order of
 //! concurrent writes.
-//! Differs: the definition speaks of whole histories. Kept is what future reads can tell apart, and nothing
+//! Differs: the definition speaks of whole histories. Kept is what future reads can distinguish, and nothing
 //! else: the completed writes that no later write has replaced, the writes under way, and for each read
 //! under way the values it may return.
 //! Known: for one writer that never repeats a value, this is as much as the usual ghost variable, the last
@@ -19,7 +19,7 @@ use super::monitor::Monitor;
 use crate::Rename;
 use crate::base::{Content, ProcessId, Renaming};
 
-/// What a process tells the monitor of a register about its reads and writes.
+/// What a process reports to the monitor of a register about its reads and writes.
 ///
 /// The operations of one process follow each other. One that never ends, because its process has crashed,
 /// is under way for ever. A process that goes on nevertheless, after a restart or because it lost patience,

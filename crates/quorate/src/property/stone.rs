@@ -20,7 +20,7 @@ pub(crate) type Sight = Vec<Value>;
 /// What each of them observes of one process; nothing if it does not look at it.
 type Views = Vec<Option<Value>>;
 
-/// What makes a state interesting, and what tells two such states apart.
+/// What makes a state interesting, and what distinguishes two such states.
 pub(crate) struct Interest {
     predicates: Vec<Property>,
     properties: Vec<Property>,

@@ -290,7 +290,7 @@ impl<M: Message> System<M> {
         self
     }
 
-    /// Properties, stepping stones and monitors share their names: verdicts tell them by it.
+    /// Refuses a name that a property, a stepping stone or a monitor has already: verdicts refer to them by name.
     fn name_property(&mut self, name: &str) {
         let properties = self.properties.iter().chain(&self.stepping_stones).map(Property::name);
         if properties.chain(self.monitors.iter().map(Automaton::name)).any(|other| other == name) {
@@ -532,7 +532,8 @@ impl fmt::Display for SystemError {
             }
             SystemError::TransitionTwice { role, transition } => write!(
                 f,
-                "role '{role}' has two transitions '{transition}': give each a name of its own, traces tell them by it"
+                "role '{role}' has two transitions '{transition}': give each a name of its own, traces refer to \
+                 them by name"
             ),
             SystemError::EmptyRole { role } => {
                 write!(f, "role '{role}' has no processes: it needs at least one")

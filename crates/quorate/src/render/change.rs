@@ -65,7 +65,7 @@ fn compare_groups(path: &str, old: &Group, new: &Group, found: &mut Vec<Change>)
     if !old.is_record() && old.bracket == Bracket::Brace {
         return compare_collections(path, old, new, found);
     }
-    if same_labels && !path.is_empty() && worth_telling_whole(old, new) {
+    if same_labels && !path.is_empty() && reads_better_whole(old, new) {
         let bare = |group: &Group| Tree::Group(Group::tuple(&group.entries));
         found.push(Change { path: path.to_string(), how: How::Turned { from: bare(old), to: bare(new) } });
         return true;
@@ -89,7 +89,7 @@ fn compare_groups(path: &str, old: &Group, new: &Group, found: &mut Vec<Change>)
 }
 
 /// Several fields of a small record that changed together: `(1, 1)→(2, 2)` reads better than each of them.
-fn worth_telling_whole(old: &Group, new: &Group) -> bool {
+fn reads_better_whole(old: &Group, new: &Group) -> bool {
     let atoms = |group: &Group| group.entries.iter().all(|entry| matches!(entry.value, Tree::Atom(_)));
     let changed = old.entries.iter().zip(&new.entries).filter(|(old, new)| old != new).count();
     old.bracket != Bracket::Square && changed > 1 && changed == old.entries.len() && atoms(old) && atoms(new)
@@ -183,61 +183,61 @@ impl Change {
 mod tests {
     use super::*;
 
-    fn told(before: &str, after: &str) -> String {
+    fn shown(before: &str, after: &str) -> String {
         let read = |text| Tree::read(text, &[]);
         let found = changes(&read(before), &read(after));
         found.iter().map(|change| change.text(60)).collect::<Vec<_>>().join(", ")
     }
 
     #[test]
-    fn only_changed_fields_are_told() {
+    fn only_changed_fields_are_shown() {
         assert_eq!(
-            told(
+            shown(
                 "A { promised: 0, accepted: None, v: V { x: 1 } }",
                 "A { promised: 1, accepted: Some(B { c: 2 }), v: V { x: 1 } }"
             ),
             "promised 0→1, accepted None→Some(B { c: 2 })"
         );
-        assert_eq!(told("A { b: 1 }", "A { b: 1 }"), "");
+        assert_eq!(shown("A { b: 1 }", "A { b: 1 }"), "");
     }
 
     #[test]
     fn nested_fields_have_a_path() {
-        assert_eq!(told("A { b: Some(C { d: 1, e: 2 }) }", "A { b: Some(C { d: 1, e: 3 }) }"), "b.e 2→3");
+        assert_eq!(shown("A { b: Some(C { d: 1, e: 2 }) }", "A { b: Some(C { d: 1, e: 3 }) }"), "b.e 2→3");
         assert_eq!(
-            told("A { b: Some(C { d: 1, e: 2 }) }", "A { b: Some(C { d: 2, e: 3 }) }"),
+            shown("A { b: Some(C { d: 1, e: 2 }) }", "A { b: Some(C { d: 2, e: 3 }) }"),
             "b (1, 2)→(2, 3)"
         );
-        assert_eq!(told("A { b: (1, 2), c: [1, 2] }", "A { b: (1, 3), c: [0, 2] }"), "b.1 2→3, c[0] 1→0");
+        assert_eq!(shown("A { b: (1, 2), c: [1, 2] }", "A { b: (1, 3), c: [0, 2] }"), "b.1 2→3, c[0] 1→0");
     }
 
     #[test]
-    fn another_shape_is_told_whole() {
-        assert_eq!(told("Follower { term: 1 }", "Leader { term: 2 }"), "becomes Leader { term: 2 }");
-        assert_eq!(told("Idle", "Busy"), "Idle→Busy");
+    fn another_shape_is_shown_whole() {
+        assert_eq!(shown("Follower { term: 1 }", "Leader { term: 2 }"), "becomes Leader { term: 2 }");
+        assert_eq!(shown("Idle", "Busy"), "Idle→Busy");
     }
 
     #[test]
-    fn small_collections_are_told_whole_and_large_ones_by_element() {
-        assert_eq!(told("A { s: {1} }", "A { s: {1, 2} }"), "s {1}→{1, 2}");
+    fn small_collections_are_shown_whole_and_large_ones_by_element() {
+        assert_eq!(shown("A { s: {1} }", "A { s: {1, 2} }"), "s {1}→{1, 2}");
         assert_eq!(
-            told("A { s: {1111111, 2222222, 3333333} }", "A { s: {1111111, 3333333, 4444444} }"),
+            shown("A { s: {1111111, 2222222, 3333333} }", "A { s: {1111111, 3333333, 4444444} }"),
             "s −2222222, s +4444444"
         );
         assert_eq!(
-            told("A { m: {1: 1111111, 2: 2222222} }", "A { m: {1: 1111111, 2: 3333333, 4: 5} }"),
+            shown("A { m: {1: 1111111, 2: 2222222} }", "A { m: {1: 1111111, 2: 3333333, 4: 5} }"),
             "m[2] 2222222→3333333, m +4: 5"
         );
         assert_eq!(
-            told("A { log: [1111111, 2222222] }", "A { log: [1111111, 2222222, 3333333] }"),
+            shown("A { log: [1111111, 2222222] }", "A { log: [1111111, 2222222, 3333333] }"),
             "log +3333333"
         );
     }
 
     #[test]
-    fn timers_beside_a_node_are_told_by_name() {
-        assert_eq!(told("N { t: 1 }", "N { t: 2 } timers {Tick}"), "t 1→2, +timers {Tick}");
-        assert_eq!(told("N { t: 1 } timers {Tick}", "N { t: 1 }"), "−timers {Tick}");
-        assert_eq!(told("N { t: 1 } timers {A}", "N { t: 1 } timers {A, B}"), "timers +B");
+    fn timers_beside_a_node_are_compared_by_name() {
+        assert_eq!(shown("N { t: 1 }", "N { t: 2 } timers {Tick}"), "t 1→2, +timers {Tick}");
+        assert_eq!(shown("N { t: 1 } timers {Tick}", "N { t: 1 }"), "−timers {Tick}");
+        assert_eq!(shown("N { t: 1 } timers {A}", "N { t: 1 } timers {A, B}"), "timers +B");
     }
 }

@@ -3,7 +3,7 @@
 //! tails on one line.
 //!
 //! Known: arrows are drawn where a message is received, so time stays vertical and lines never cross
-//! between steps; what is sent and never received is told in the notes.
+//! between steps; what is sent and never received stands in the notes.
 
 use std::cmp::Ordering;
 use std::ops::Range;
@@ -19,7 +19,7 @@ const SHARES: [Share; 3] = [
     Share { notes: 38, lane_min: 3, lane_max: 6 },
     Share { notes: 28, lane_min: LANE_MIN, lane_max: 3 },
 ];
-/// Below this, lanes cannot be told apart.
+/// Below this, lanes would touch.
 const LANE_MIN: usize = 2;
 
 struct Share {
@@ -219,7 +219,7 @@ impl Layout {
         let column = self.column(at);
         let from_left = line.letter(column + 1) == '◀';
         let tail = self.tail_columns(arrival, at, from_left);
-        // In narrow lanes it would hide the neighbours; the notes tell it anyway.
+        // In narrow lanes it would hide the neighbours; the notes have it anyway.
         if tail.len() + 2 <= self.lane / 2 {
             line.put(tail.start, &self.tail(arrival), style);
             line.put(
@@ -231,7 +231,7 @@ impl Layout {
     }
 }
 
-/// The most telling form of a message that fits.
+/// The most detailed form of a message that fits.
 fn label(message: &Tree, room: usize) -> Option<String> {
     let forms = [message.values(), message.bare(), message.head().to_string()];
     forms.into_iter().find(|form| !form.is_empty() && columns(form) <= room)

@@ -26,7 +26,7 @@ pub use self::svg::svg;
 use crate::model::Trace;
 use crate::replay::Broken;
 
-/// How wide a diagram is unless told.
+/// How wide a diagram is by default.
 const WIDTH_DEFAULT: usize = 100;
 /// Narrower than this, nothing can be shown.
 const WIDTH_MIN: usize = 40;
@@ -56,7 +56,7 @@ impl<'t> Diagram<'t> {
         Diagram { trace, broken, paint, width: WIDTH_DEFAULT }
     }
 
-    /// In at most this many columns; 100 unless told, 40 at least.
+    /// In at most this many columns; 100 by default, 40 at least.
     #[must_use]
     pub fn width(mut self, columns: usize) -> Self {
         self.width = columns.max(WIDTH_MIN);

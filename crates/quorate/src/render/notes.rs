@@ -8,12 +8,12 @@ use crate::world::StepKind;
 /// How far the lines below the first are moved to the right.
 const INDENT: usize = 2;
 
-/// The lines beside a step, none longer than `width`. `tell_origin` if the picture does not show who sent
+/// The lines beside a step, none longer than `width`. `with_origin` if the picture does not show who sent
 /// a message and when.
-pub(super) fn notes(story: &Story<'_>, moment: &Moment<'_>, width: usize, tell_origin: bool) -> Vec<Line> {
+pub(super) fn notes(story: &Story<'_>, moment: &Moment<'_>, width: usize, with_origin: bool) -> Vec<Line> {
     let mut lines = Vec::new();
     let inner = width.saturating_sub(INDENT);
-    let mut arrivals = arrivals(story, moment, tell_origin);
+    let mut arrivals = arrivals(story, moment, with_origin);
     let mut title = title(story, moment, width);
     // One message goes beside the title if it fits there.
     if let [(before, message, after)] = arrivals.as_slice() {
@@ -90,7 +90,7 @@ fn title(story: &Story<'_>, moment: &Moment<'_>, width: usize) -> Line {
 fn arrivals<'s>(
     story: &Story<'_>,
     moment: &'s Moment<'_>,
-    tell_origin: bool,
+    with_origin: bool,
 ) -> Vec<(String, &'s Tree, String)> {
     let mut groups: Vec<Vec<&'s Arrival>> = Vec::new();
     for arrival in &moment.arrivals {
@@ -99,18 +99,18 @@ fn arrivals<'s>(
             None => groups.push(vec![arrival]),
         }
     }
-    let senders_needed = tell_origin || groups.len() > 1;
-    let told = |group: &Vec<&'s Arrival>| {
+    let senders_needed = with_origin || groups.len() > 1;
+    let texts = |group: &Vec<&'s Arrival>| {
         let times = if group.len() > 1 { format!("{} × ", group.len()) } else { String::new() };
         let names = enumerate_names(group.iter().map(|arrival| story.lanes[arrival.from].name.as_str()));
         let after = match group.as_slice() {
             _ if !senders_needed => String::new(),
-            [arrival] if tell_origin => format!(" from {names} in {}", arrival.sent_in),
+            [arrival] if with_origin => format!(" from {names} in {}", arrival.sent_in),
             _ => format!(" from {names}"),
         };
         (format!("← {times}"), &group[0].message, after)
     };
-    groups.iter().map(told).collect()
+    groups.iter().map(texts).collect()
 }
 
 /// Joins pieces with commas into lines, breaking between pieces only.

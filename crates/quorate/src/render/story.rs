@@ -1,7 +1,7 @@
-//! What a trace tells, before anything is laid out: who takes part, what each step received, changed and
+//! What a trace shows, before anything is laid out: who takes part, what each step received, changed and
 //! sent, and what is broken in the end.
 //!
-//! Known: a process has a lane if it takes a step or is observed; what was sent to others is told in words.
+//! Known: a process has a lane if it takes a step or is observed; what was sent to others is described in words.
 
 use std::collections::BTreeSet;
 
@@ -57,7 +57,7 @@ pub(super) struct Observed {
     pub(super) value: Tree,
 }
 
-/// A trace, told.
+/// A trace, ready to be laid out.
 pub(super) struct Story<'t> {
     pub(super) lanes: Vec<Lane>,
     pub(super) moments: Vec<Moment<'t>>,
@@ -79,7 +79,7 @@ impl<'t> Story<'t> {
         };
         let lanes = shown.into_iter().map(|process| Lane { process, name: name(process) }).collect();
         let mut story = Story { lanes, moments: Vec::new(), observed: Vec::new() };
-        story.tell_steps(trace);
+        story.add_steps(trace);
         for (process, value) in observations {
             story.note_observation(*process, Tree::read(value, &trace.processes));
         }
@@ -90,7 +90,7 @@ impl<'t> Story<'t> {
         self.lanes.partition_point(|lane| lane.process < process)
     }
 
-    fn tell_steps(&mut self, trace: &'t Trace) {
+    fn add_steps(&mut self, trace: &'t Trace) {
         let received: BTreeSet<Origin> = trace
             .steps
             .iter()
@@ -145,7 +145,7 @@ fn sendings(trace: &Trace, at: usize, step: &TraceStep, received: &BTreeSet<Orig
             None => groups.push((&sent.message, vec![(send, sent)])),
         }
     }
-    let told = |(message, group): (&str, Vec<(usize, &Sent)>)| Sending {
+    let sending = |(message, group): (&str, Vec<(usize, &Sent)>)| Sending {
         message: Tree::read(message, &trace.processes),
         to: receivers(trace, step.process, &group.iter().map(|(_, sent)| sent.to).collect()),
         received: group
@@ -154,7 +154,7 @@ fn sendings(trace: &Trace, at: usize, step: &TraceStep, received: &BTreeSet<Orig
             .count(),
         receivers: group.len(),
     };
-    groups.into_iter().map(told).collect()
+    groups.into_iter().map(sending).collect()
 }
 
 /// The receivers of a message in words: `every acceptor`, `proposer 0`, `acceptor 0, 2 and itself`.
@@ -167,7 +167,7 @@ fn receivers(trace: &Trace, sender: ProcessId, to: &BTreeSet<ProcessId>) -> Stri
             roles.push(role_of(process));
         }
     }
-    let told = |role: &&str| {
+    let receivers_in = |role: &&str| {
         let members = |chosen: &dyn Fn(ProcessId) -> bool| -> Vec<ProcessId> {
             let all = (0..trace.processes.len()).map(ProcessId::new);
             all.filter(|process| role_of(*process) == *role && chosen(*process)).collect()
@@ -185,10 +185,10 @@ fn receivers(trace: &Trace, sender: ProcessId, to: &BTreeSet<ProcessId>) -> Stri
             enumerate_names(names)
         }
     };
-    let told: Vec<String> = roles.iter().map(told).collect();
-    match told.split_last() {
+    let texts: Vec<String> = roles.iter().map(receivers_in).collect();
+    match texts.split_last() {
         Some((last, others)) if !others.is_empty() => format!("{} and {last}", others.join(", ")),
-        _ => told.join(""),
+        _ => texts.join(""),
     }
 }
 
@@ -203,7 +203,7 @@ pub(super) fn enumerate_names<'n>(names: impl Iterator<Item = &'n str>) -> Strin
     let follows = |(role, number): &(&str, Option<usize>), (next_role, next): &(&str, Option<usize>)| {
         role == next_role && number.zip(*next).is_some_and(|(number, next)| number + 1 == next)
     };
-    let mut told: Vec<String> = Vec::new();
+    let mut texts: Vec<String> = Vec::new();
     let mut last_role = None;
     for run in names.chunk_by(follows) {
         let numbers: Vec<usize> = run.iter().filter_map(|(_, number)| *number).collect();
@@ -214,14 +214,14 @@ pub(super) fn enumerate_names<'n>(names: impl Iterator<Item = &'n str>) -> Strin
             [first, .., last] => format!("{first}–{last}"),
         };
         let role = run[0].0;
-        told.push(if last_role == Some(role) {
+        texts.push(if last_role == Some(role) {
             numbers
         } else {
             format!("{role} {numbers}").trim().to_string()
         });
         last_role = Some(role);
     }
-    told.join(", ")
+    texts.join(", ")
 }
 
 /// The role and the number in a process's name; no number if its role has one member.

@@ -1,5 +1,5 @@
-//! Makes a run that violates easier to read: drops steps that it does not need, and tells what belongs together
-//! without interruption.
+//! Makes a run that violates easier to read: drops steps that it does not need, and puts what belongs together
+//! side by side.
 //!
 //! Known: the result is minimal in that no single step can be dropped; breadth-first search finds the
 //! shortest run without this.
@@ -49,17 +49,17 @@ pub fn follow_causes(schedule: &Schedule, trace: &Trace) -> Schedule {
             || steps[cause].process == steps[effect].process
             || !steps[cause].events.is_empty() && !steps[effect].events.is_empty()
     };
-    let mut told: Vec<usize> = Vec::new();
-    while told.len() < steps.len() {
+    let mut ordered: Vec<usize> = Vec::new();
+    while ordered.len() < steps.len() {
         let ready = |step: &usize| {
-            !told.contains(step)
-                && (*step != last || told.len() == last)
-                && (0..*step).all(|cause| told.contains(&cause) || !caused(cause, *step))
+            !ordered.contains(step)
+                && (*step != last || ordered.len() == last)
+                && (0..*step).all(|cause| ordered.contains(&cause) || !caused(cause, *step))
         };
         let effect =
             |cause: &usize| (cause + 1..steps.len()).find(|step| caused(*cause, *step) && ready(step));
-        let next = told.iter().rev().find_map(effect).or_else(|| (0..steps.len()).find(ready));
-        told.extend(next);
+        let next = ordered.iter().rev().find_map(effect).or_else(|| (0..steps.len()).find(ready));
+        ordered.extend(next);
     }
-    told.into_iter().map(|step| schedule[step].clone()).collect()
+    ordered.into_iter().map(|step| schedule[step].clone()).collect()
 }

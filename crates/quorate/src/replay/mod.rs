@@ -406,8 +406,8 @@ impl<'m> Replay<'m> {
             }
         };
         if outcome.choices.len() != choices.len() {
-            let (made, told) = (outcome.choices.len(), choices.len());
-            return self.refuse(format!("the handler made {made} choices, not {told}"));
+            let (made, expected) = (outcome.choices.len(), choices.len());
+            return self.refuse(format!("the handler made {made} choices, not {expected}"));
         }
         let all: Vec<usize> = (0..outcome.sends.len()).collect();
         let sent = if kind == StepKind::Crash { sent(&outcome.sends) } else { Some(all.clone()) };

@@ -9,7 +9,7 @@ use crate::replay::Violation;
 pub enum Verdict {
     /// Every reachable state was seen and none violates a property.
     Holds,
-    /// As far as the search could tell, with the reservation it says.
+    /// No violation was found, with a reservation.
     HoldsWithin(
         /// The reservation.
         String,
@@ -19,7 +19,7 @@ pub enum Verdict {
         /// How.
         Box<Violation>,
     ),
-    /// The search stopped before it could tell.
+    /// The search stopped before it had an answer.
     Unknown(
         /// Why it stopped.
         Stopped,
@@ -74,7 +74,7 @@ pub enum Stopped {
     Interrupted,
     /// Processes that are said to be interchangeable are not: nothing can be concluded.
     Asymmetric(
-        /// What tells them apart.
+        /// What distinguishes them.
         String,
     ),
     /// The engine is not made for such a system: nothing was searched.

@@ -110,8 +110,8 @@ impl fmt::Display for MustCrashInSteps {
         match self {
             MustCrashInSteps::ShowsMissing(channel) => write!(
                 f,
-                "with {channel} channels a message that a crashed process did not send can be told from one that was \
-                 not received"
+                "with {channel} channels a message that a crashed process did not send can be distinguished from \
+                 one that was not received"
             ),
             MustCrashInSteps::AtEnd { property } => {
                 write!(f, "'{property}' looks at the end of runs, and a crash can bring it about")

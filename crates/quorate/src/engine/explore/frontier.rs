@@ -1,5 +1,5 @@
-//! The states that wait to be expanded. Which of them come next is all that tells breadth-first from
-//! depth-first search.
+//! The states that wait to be expanded. Breadth-first and depth-first search differ only in which of them come
+//! next.
 
 use super::Order;
 use super::visited::TABLES;

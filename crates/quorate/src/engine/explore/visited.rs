@@ -390,7 +390,7 @@ mod tests {
     }
 
     #[test]
-    fn states_inserted_together_are_told_apart() {
+    fn states_inserted_together_are_distinguished() {
         let states: Vec<State> = some_states(500_000, 5000).filter(|state| table_of(*state) == 0).collect();
         let (mut table, mut new) = (Table::Narrow(Buckets::default()), Vec::new());
         table.insert_all(&states, |at| new.push(states[at]));

@@ -223,7 +223,7 @@ impl<'g> Shown<'g> {
                 page.push('\n');
             }
             for step in &graph.steps {
-                let Told { taken, sent } = told(self.model, graph.process, step);
+                let MessageTexts { taken, sent } = message_texts(self.model, graph.process, step);
                 let head = format!("{}({})", called(step), taken.join("; "));
                 _ = write!(page, "  s{} --{head}--> s{}", step.from, step.to);
                 if !sent.is_empty() {
@@ -262,7 +262,7 @@ impl<'g> Shown<'g> {
                 _ = writeln!(page, "    g{at}s{number} [label={label}{initial}{end}];");
             }
             for step in &graph.steps {
-                let Told { taken, sent } = told(self.model, graph.process, step);
+                let MessageTexts { taken, sent } = message_texts(self.model, graph.process, step);
                 let mut lines = vec![called(step)];
                 lines.extend(taken);
                 lines.extend(sent.into_iter().map(|sent| format!("/ {sent}")));
@@ -315,20 +315,20 @@ fn called(step: &LocalStep) -> String {
 }
 
 /// What a step consumes and sends, in words.
-struct Told {
+struct MessageTexts {
     taken: Vec<String>,
     sent: Vec<String>,
 }
 
-fn told(model: &Model, own: ProcessId, step: &LocalStep) -> Told {
+fn message_texts(model: &Model, own: ProcessId, step: &LocalStep) -> MessageTexts {
     let others = |ids: &[ProcessId]| if ids == [own] { "itself".to_string() } else { names(model, ids) };
-    let told = |messages: Vec<(ProcessId, &Value)>, word: &str| -> Vec<String> {
+    let texts = |messages: Vec<(ProcessId, &Value)>, word: &str| -> Vec<String> {
         let contents = by_content(messages);
         contents.into_iter().map(|(body, who)| format!("{body:?} {word} {}", others(&who))).collect()
     };
-    Told {
-        taken: told(step.consumed.iter().map(|message| (message.from, &message.body)).collect(), "from"),
-        sent: told(step.sent.iter().map(|message| (message.to, &message.body)).collect(), "to"),
+    MessageTexts {
+        taken: texts(step.consumed.iter().map(|message| (message.from, &message.body)).collect(), "from"),
+        sent: texts(step.sent.iter().map(|message| (message.to, &message.body)).collect(), "to"),
     }
 }
 

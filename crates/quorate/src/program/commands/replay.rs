@@ -80,13 +80,13 @@ pub(crate) fn called(path: &Path) -> String {
     if path == Path::new("-") { "standard input".into() } else { format!("'{}'", path.display()) }
 }
 
-/// The story that a file tells.
+/// Reads the story in a file.
 pub(crate) fn story(path: &Path) -> Result<Story, Failure> {
     let name = called(path);
     parse(&read(path, &name)?).map_err(|reason| Failure::Data(format!("{name} {reason}")))
 }
 
-/// The instance of which a story tells, in its world.
+/// The instance that a story is about, in its world.
 pub(crate) fn rebuilt<'p>(
     protocols: &'p [Protocol],
     story: &Story,
@@ -164,7 +164,7 @@ fn confirm(model: &Model, story: &Story) -> Result<(Trace, Broken), String> {
             .read()
             .map_err(|process| refused(format!("step {}: there is no process {process}", at + 1)))?;
         if let Err(error) = run.follow(&said) {
-            // A step that was taken, but otherwise than the file says, is told by its first difference.
+            // Of a step that was taken, but not as the file says, the first difference is reported.
             let happened = run.into_trace().steps;
             let difference = happened.get(at).and_then(|happened| difference(happened, &said));
             return Err(refused(

@@ -103,7 +103,7 @@ fn own_options(protocol: &Protocol) -> Vec<Arg> {
 fn parameter(parameter: &Parameter) -> Arg {
     let arg = Arg::new(parameter.name).long(parameter.name);
     match &parameter.domain {
-        // The catalogue checks the range; a negative number must get that far to be told what was expected.
+        // The catalogue checks the range and says what it expects, so negative numbers must get that far.
         Domain::Number { default, range } => arg
             .value_name("NUMBER")
             .allow_negative_numbers(true)

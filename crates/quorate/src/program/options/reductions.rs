@@ -44,7 +44,7 @@ pub(super) fn options() -> Vec<Arg> {
             .value_parser(["auto", "none", "reply", "quorum", "combined"])
             .default_value("auto")
             .help(
-                "How finely stubborn sets tell who can send what; auto also by what a process can still send",
+                "How finely stubborn sets distinguish who can send what; auto also by what a process can still send",
             ),
         named(Arg::new("stubborn-from"))
             .alias("seeds")

@@ -107,7 +107,7 @@ fn reduced(report: &Report) -> String {
 }
 
 /// With fewer states than this, the memory of the program itself hides what a state takes.
-const STATES_TELLING: u64 = 100_000;
+const STATES_MEASURABLE_MIN: u64 = 100_000;
 
 /// Wide enough for most times and sizes, so that what a machine takes does not move what is the same everywhere.
 const VALUE_WIDTH: usize = 8;
@@ -147,7 +147,7 @@ fn local_rows(local: &LocalDetails) -> Vec<Row> {
 fn figures(model: &Model, report: &Report, off: &[SwitchedOff], spent: Duration) -> String {
     let coverage = &report.coverage;
     let peak = memory::peak().unwrap_or(coverage.bytes);
-    let a_state = if coverage.states < STATES_TELLING {
+    let a_state = if coverage.states < STATES_MEASURABLE_MIN {
         String::new()
     } else {
         format!("{:.1} bytes a state", ratio(peak, ratio(coverage.states, 1.0)))

@@ -239,7 +239,7 @@ impl<E: ComponentChecker> Global<'_, E> {
         meter: &mut Meter<'_>,
     ) -> Result<Vec<EventId>, Halt> {
         let Situation { position, receivable, table, .. } = situation;
-        let is_restricted = !self.boundary.is_open() && !self.mutants.has(Mutant::NoHeldRests);
+        let is_restricted = !self.boundary.is_open() && !self.mutants.has(Mutant::NoRestrictedPauses);
         let pauses = if is_restricted { self.allowed_pauses(table, events) } else { table.pauses.clone() };
         let mut apart = Vec::new();
         for point in pauses {

@@ -307,7 +307,7 @@ impl<'e, E: ComponentChecker> Global<'e, E> {
             let follows = after.next().and_then(|event| self.sent(event));
             next.retain(|event| self.sent(*event) != follows);
         }
-        if !self.mutants.has(Mutant::NoRests) {
+        if !self.mutants.has(Mutant::NoPauses) {
             next.extend(self.next_pauses(component, &situation, &next, meter)?);
         }
         next.retain(|event| skeleton.binary_search(event).is_err());
