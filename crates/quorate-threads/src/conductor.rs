@@ -115,8 +115,8 @@ fn with_running<T>(ask: impl FnOnce(&mut Run, usize) -> T) -> Option<T> {
     })
 }
 
-/// Says what the current thread is about to do, and waits until it may. Tells what came of it; `None` if there is no run
-/// that minds.
+/// Announces what the current thread is about to do, waits until it may, and returns what came of it; `None` outside
+/// a run of a component.
 pub(crate) fn reach(request: Request) -> Option<Act> {
     // Destructors run while a panic unwinds the stack; the run is over by then.
     if std::thread::panicking() {

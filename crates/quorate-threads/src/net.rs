@@ -244,7 +244,7 @@ impl<M: Clone + Eq + Hash, O: Clone + Eq + Hash + Debug> Net<M, O> {
         self.outbox.expose(observation);
     }
 
-    /// Waits for a message, and tells who sent it. Nothing if none will ever come: a thread should end, then.
+    /// Waits for a message; returns its sender too. `None` if none will ever come: the thread should end then.
     pub fn recv(&self) -> Option<(usize, M)> {
         match &self.live {
             Some(live) => live.recv().ok(),

@@ -1,6 +1,6 @@
 //! What the threads of a component share, as far as it decides what each of them can do next.
 //!
-//! Differs: Shuttle has locks and channels of its own, and those do the work; but its scheduler is not told what a
+//! Differs: Shuttle has locks and channels of its own, and those do the work; but its scheduler does not know what a
 //! thread is about to do. So what is held, what waits and what is in a channel is kept here a second time, and a thread
 //! is only let go on when the primitive under it will not block.
 //! Invariant: `possible` is empty exactly when the primitive would block.

@@ -1,11 +1,11 @@
 //! What a thread does in one operation, and which operations get in each other's way.
 //!
 //! From: DEMETER, section 5: threads of a process are reordered by an embedded checker with partial-order reduction.
-//! Differs: the paper's checker intercepts system calls; here each operation is told by the wrapper that performs it,
-//! with all that its dependences rest on. Where that says which of several things happened (a `try_lock` that failed,
+//! Differs: the paper's checker intercepts system calls; here the wrapper that performs an operation announces it, with
+//! all that its dependences rest on. Where that says which of several things happened (a `try_lock` that failed,
 //! the third item of a channel), fewer operations depend on each other than if only the object were known.
-//! Known: what each thread does, one thing after the other, tells in which order dependent operations came: a step says
-//! how often what it concerns was changed before.
+//! Known: the steps of each thread, in their order, determine in which order dependent operations came: a step says how
+//! often its object was changed before.
 //! Invariant: two operations that do not depend on each other can be exchanged wherever they are neighbours, and none
 //! of them makes the other possible or impossible.
 //! Held by: tests/runs.rs, which counts traces.
@@ -186,7 +186,7 @@ impl fmt::Display for Object {
     }
 }
 
-/// For people, who know the program: objects are told by the thread that made them.
+/// For people, who know the program: objects are named after the thread that made them.
 impl fmt::Display for Act {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
