@@ -257,11 +257,11 @@ impl OneNode {
     }
 
     fn utility_call_vote(&mut self, promises: Quorum<'_, Msg>, out: &mut Outbox<Msg>) {
-        let promised = promises.iter().filter_map(|promise| match *promise {
+        let voted = promises.iter().filter_map(|promise| match *promise {
             Msg::UtilityPromise { voted, .. } => voted,
             _ => None,
         });
-        let found = promised.chain(self.utility.voted).max();
+        let found = voted.chain(self.utility.voted).max();
         let entry = found.map_or(Entry::LeaderChange(self.setting.me), |vote| vote.entry);
         let vote = Vote { ballot: self.utility.promised, entry };
         self.utility.phase = Phase::Voting;

@@ -180,11 +180,11 @@ impl Node {
     }
 
     fn call_vote(&mut self, promises: Quorum<'_, Msg>, out: &mut Outbox<Msg>) {
-        let promised = promises.iter().filter_map(|promise| match *promise {
+        let accepted = promises.iter().filter_map(|promise| match *promise {
             Msg::Promise { accepted, .. } => accepted,
             _ => None,
         });
-        let mut known = promised.chain(self.accepted);
+        let mut known = accepted.chain(self.accepted);
         let found = if self.setting.bug == Some(Bug::FirstValue) { known.next() } else { known.max() };
         let decree = found.map_or(self.index + 1, |accepted| accepted.decree);
         self.phase = Phase::Voting;
