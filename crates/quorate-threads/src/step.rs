@@ -76,7 +76,7 @@ pub enum Act {
     Put(Object),
     /// It takes something out of a channel.
     Take(Object, Need),
-    /// It looks into a channel and finds nothing. These have given up senders before, and others have not.
+    /// It looks into a channel and finds nothing. Exactly these threads have given up senders of it before.
     Empty(Object, Vec<Agent>),
     /// It gives up a sender of a channel.
     HangUp(Object),
@@ -114,12 +114,12 @@ pub struct Step {
     pub agent: Agent,
     /// What it does.
     pub act: Act,
-    /// How often what it concerns was changed before: how much was put into a channel or taken out of it, how often a
+    /// How often its object was changed before: how much was put into a channel or taken out of it, how often a
     /// lock was taken by one thread alone, how many messages came and went.
     pub nth: usize,
 }
 
-/// Says by which numbers something goes elsewhere.
+/// Translates numbers of one book into those of another.
 pub(crate) struct Renaming<'r> {
     /// Of threads.
     pub(crate) agent: &'r mut dyn FnMut(Agent) -> Agent,
@@ -138,7 +138,7 @@ impl Renaming<'_> {
         agents.iter().map(|agent| (self.agent)(*agent)).collect()
     }
 
-    /// A step under its other names.
+    /// A step with its numbers translated.
     pub(crate) fn step(&mut self, step: &Step) -> Step {
         Step { agent: (self.agent)(step.agent), act: self.act(&step.act), nth: step.nth }
     }
@@ -220,7 +220,7 @@ impl fmt::Display for Act {
 }
 
 impl Act {
-    /// Is it about other components? All that is kept in order.
+    /// Does it use the network? All such operations are kept in order.
     pub(crate) fn is_network(&self) -> bool {
         matches!(self, Act::Send(_) | Act::Receive(_) | Act::Nothing)
     }
@@ -259,7 +259,7 @@ pub(crate) fn depends(one: &Operation<Step>, other: &Operation<Step>) -> bool {
     matters(one, other) || matters(other, one)
 }
 
-/// One half of the relation: pairs are looked at in both orders.
+/// One half of a symmetric relation: [`depends`] asks it in both orders.
 fn matters(one: &Operation<Step>, other: &Operation<Step>) -> bool {
     let (act, then) = (&one.step.act, &other.step.act);
     if let (Some((lock, hold)), Some((other_lock, other_hold))) = (act.lock(), then.lock()) {
@@ -304,7 +304,7 @@ fn only_enables(first: &Act, second: &Act) -> bool {
         | (Act::Put(_), Act::Take(_, Need::Must))
         | (Act::HangUp(_), Act::HungUp(_, Need::Must)) => true,
         (Act::Busy(..), _) => false,
-        // Who gives a lock back, or takes one that was given back, cannot do so before.
+        // A lock must be taken before it is given back, and given back before it is taken again.
         _ if first.lock().is_some() && second.lock().is_some() => {
             second.gives_lock_back() || first.gives_lock_back() && second.waits_for_lock()
         }

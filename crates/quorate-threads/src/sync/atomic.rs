@@ -27,7 +27,7 @@ macro_rules! number {
                 self.inner.load(order)
             }
 
-            /// Another number from now on.
+            /// Replaces the number.
             pub fn store(&self, value: $value, order: Ordering) {
                 self.name.reach(Request::Update);
                 self.inner.store(value, order);
@@ -57,7 +57,7 @@ macro_rules! number {
                 self.inner.fetch_max(value, order)
             }
 
-            /// Another number, if it is the current one.
+            /// Replaces the number if it is `current`.
             pub fn compare_exchange(
                 &self,
                 current: $value,
@@ -96,7 +96,7 @@ impl AtomicBool {
         self.inner.load(order)
     }
 
-    /// Another value from now on.
+    /// Replaces the value.
     pub fn store(&self, value: bool, order: Ordering) {
         self.name.reach(Request::Update);
         self.inner.store(value, order);
@@ -108,7 +108,7 @@ impl AtomicBool {
         self.inner.swap(value, order)
     }
 
-    /// Another value, if it is the current one.
+    /// Replaces the value if it is `current`.
     pub fn compare_exchange(
         &self,
         current: bool,
