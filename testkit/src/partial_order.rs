@@ -249,7 +249,7 @@ impl Trace {
             let theirs = other.interface_steps(components, process);
             for (&our, &their) in ours.iter().zip(&theirs) {
                 // What comes from other components comes from where it came from in this trace. A step consumes at
-                // most one message of a sender, so the sender tells which.
+                // most one message of a sender, so the sender determines which.
                 let step = &mut result.steps[process.index()][their];
                 for instance in &mut step.consumed {
                     let from = instance.process;

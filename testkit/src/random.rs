@@ -67,7 +67,7 @@ struct Limit {
     is_written_out: bool,
 }
 
-/// A set of local states of each role, told apart by place and what was heard.
+/// A set of local states of each role, distinguished by place and what was heard.
 #[derive(Clone, Copy, Debug)]
 struct Predicate {
     /// For each of them one bit.

@@ -13,7 +13,7 @@ use quorate::model::{Envelope, Model, Outcome, Value};
 
 use crate::naive::{Findings, LocalStep};
 
-/// What tells interchangeable processes of a model apart: handlers, restarts and properties, each once, by name.
+/// What distinguishes interchangeable processes of a model: handlers, restarts and properties, each once, by name.
 pub fn asymmetries(model: &Model, found: &Findings) -> BTreeSet<String> {
     let generators = model.symmetry().generators();
     let for_all = |holds: &dyn Fn(&Renaming) -> bool| generators.iter().all(holds);

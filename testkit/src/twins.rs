@@ -163,7 +163,7 @@ enum About {
     Sender,
 }
 
-/// What tells twins apart although they are said to be interchangeable.
+/// What distinguishes twins although they are said to be interchangeable.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Mistake {
     /// A handler prefers the lower id.

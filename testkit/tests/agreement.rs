@@ -199,7 +199,7 @@ impl Role for Blunt {
     }
 }
 
-/// Values whose hashes collide are told apart; fingerprints could not, and do not promise to.
+/// Values whose hashes collide are distinguished; fingerprints cannot do that, and do not promise it.
 #[test]
 fn equal_hashes_do_not_confuse_an_exact_search() {
     let blunt = || System::new().role(BLUNT, 2, |_| Blunt(0));

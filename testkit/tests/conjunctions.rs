@@ -81,7 +81,7 @@ fn compare(seed: u64, channel: Channel, mutant: Option<Mutant>) -> Option<Compar
             let report = engine.run(&model, &search, &mut ());
             let is_grouped = usize::from(at > 0);
             match &report.verdict {
-                // A group tells apart all that it has been through.
+                // A group distinguishes all runs that led to it, which may be too many.
                 Verdict::Unknown(_) | Verdict::HoldsWithin(_) => continue,
                 Verdict::Violated(_) => compared.violated[is_grouped] += 1,
                 Verdict::Holds => {
@@ -167,12 +167,12 @@ const WORKER: RoleName = RoleName::new("worker");
 const SINK: RoleName = RoleName::new("sink");
 const STEPS: usize = 3;
 
-/// The first gives a signal, and each of the others waits for it; then all tell the sink of so many steps.
+/// The first gives a signal, and each of the others waits for it; then all report so many steps to the sink.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 struct Worker {
     is_first: bool,
     has_begun: bool,
-    told: usize,
+    reported: usize,
 }
 
 impl Role for Worker {
@@ -184,14 +184,14 @@ impl Role for Worker {
             out.send_all(WORKER, ());
         });
         t.message("begin").of(|worker, ()| !worker.has_begun).run(|worker, _, _| worker.has_begun = true);
-        t.internal("tell").when(|worker| worker.has_begun && worker.told < STEPS).run(|worker, out| {
-            worker.told += 1;
+        t.internal("report").when(|worker| worker.has_begun && worker.reported < STEPS).run(|worker, out| {
+            worker.reported += 1;
             out.send_all(SINK, ());
         });
     }
 }
 
-/// Never reads what it is told.
+/// Never reads what it is sent.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 struct Sink;
 
@@ -214,7 +214,7 @@ fn cuts(report: &Report) -> u64 {
 
 /// The first has not begun when the others are done: they would have to, for all to satisfy it.
 fn done_before_the_first_begins() -> Observation<bool> {
-    observe(|worker: &Worker| if worker.is_first { !worker.has_begun } else { worker.told == STEPS })
+    observe(|worker: &Worker| if worker.is_first { !worker.has_begun } else { worker.reported == STEPS })
 }
 
 /// The cuts of a skeleton are a product, the steps of a search a sum.
@@ -222,7 +222,7 @@ fn done_before_the_first_begins() -> Observation<bool> {
 fn conjunctions_are_found_in_few_cuts() {
     for workers in 2..=6 {
         let system = |property: Property| {
-            let worker = |at| Worker { is_first: at == 0, has_begun: false, told: 0 };
+            let worker = |at| Worker { is_first: at == 0, has_begun: false, reported: 0 };
             System::new().role(WORKER, workers, worker).role(SINK, 1, |_| Sink).property(property)
         };
         let few = move |done: &[bool]| !done.iter().all(|done| *done);
@@ -233,7 +233,7 @@ fn conjunctions_are_found_in_few_cuts() {
         everywhere.assert_holds();
         together.assert_holds();
         assert_eq!(together.components().map(|all| all.global_skeletons), Some(1));
-        // Before the signal there is one cut; after it everybody has told the sink of any number of steps.
+        // Before the signal there is one cut; after it everybody has reported any number of steps.
         let all = (STEPS + 1).pow(u32::try_from(workers).expect("a few")) + 1;
         assert_eq!(cuts(&everywhere), all as u64, "{workers} workers");
         // Each by itself: the steps and, of the first, the signal. Together: nothing has happened; the first has given
@@ -246,19 +246,19 @@ fn conjunctions_are_found_in_few_cuts() {
 const ALICE: RoleName = RoleName::new("alice");
 const BOB: RoleName = RoleName::new("bob");
 
-/// Tells the sink once, and may hear a hint before or after.
+/// Reports to the sink once, and may hear a hint before or after.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 struct Alice {
     has_heard: bool,
-    has_told: bool,
+    has_reported: bool,
 }
 
 impl Role for Alice {
     type Message = ();
 
     fn transitions(&self, t: &mut Transitions<Self>) {
-        t.internal("tell").when(|alice| !alice.has_told).run(|alice, out| {
-            alice.has_told = true;
+        t.internal("report").when(|alice| !alice.has_reported).run(|alice, out| {
+            alice.has_reported = true;
             out.send_all(SINK, ());
         });
         t.message("hear").of(|alice, ()| !alice.has_heard).run(|alice, _, _| alice.has_heard = true);
@@ -285,13 +285,13 @@ impl Role for Bob {
 #[test]
 fn both_alternatives_are_tried() {
     let explored_with = |of_alice: fn(&Alice) -> bool, of_bob: fn(&Bob) -> bool, mutant| {
-        let alice = Alice { has_heard: false, has_told: false };
+        let alice = Alice { has_heard: false, has_reported: false };
         let both = Property::at_most("not both", 1, observe(of_alice).and(of_bob));
         let system = System::new().role(ALICE, 1, move |_| alice.clone()).role(BOB, 1, |_| Bob(false));
         explored(system.role(SINK, 1, |_| Sink).property(both), mutant)
     };
-    let waits = |mutant| explored_with(|alice| alice.has_heard && !alice.has_told, |_| true, mutant);
-    let goes_on = |mutant| explored_with(|alice| alice.has_heard != alice.has_told, |bob| !bob.0, mutant);
+    let waits = |mutant| explored_with(|alice| alice.has_heard && !alice.has_reported, |_| true, mutant);
+    let goes_on = |mutant| explored_with(|alice| alice.has_heard != alice.has_reported, |bob| !bob.0, mutant);
     let is_found = |report: Report| report.verdict.violation().is_some();
     assert!(is_found(waits(None)) && is_found(goes_on(None)));
     assert!(!is_found(waits(Some(Mutant::NoWaiting))) && is_found(goes_on(Some(Mutant::NoWaiting))));
@@ -349,10 +349,10 @@ fn many_conjunctions_are_not_looked_for_one_by_one() {
 fn a_predicate_that_panics_is_broken() {
     for limit in [0, 1, usize::MAX] {
         let bad = |bob: &Bob| {
-            assert!(!bob.0, "nobody can tell");
+            assert!(!bob.0, "nobody can say");
             false
         };
-        let alice = Alice { has_heard: false, has_told: false };
+        let alice = Alice { has_heard: false, has_reported: false };
         let system = System::new().role(ALICE, 1, move |_| alice.clone()).role(BOB, 1, |_| Bob(false));
         let system = system.role(SINK, 1, |_| Sink).property(Property::at_most("few", limit, observe(bad)));
         let model = system.build().expect("it makes sense");

@@ -152,7 +152,7 @@ fn compare(seed: u64, channel: Channel) -> Option<Compared> {
                 compared.differences.push(format!("{:?} on one thread", figures(&alone)));
             }
             if components != Partition::processes(&model) && report.verdict.word() == "unknown" {
-                // A group tells apart all that it has been through.
+                // A group distinguishes all runs that led to it, which may be too many.
                 continue;
             }
             compared.groups += usize::from(components != Partition::processes(&model));
@@ -341,7 +341,7 @@ impl Role for Shy {
     }
 }
 
-/// Tells everybody once.
+/// Sends to everybody once.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 struct Loud(bool);
 
@@ -349,7 +349,7 @@ impl Role for Loud {
     type Message = ();
 
     fn transitions(&self, t: &mut Transitions<Self>) {
-        t.internal("tell").when(|loud| !loud.0).run(|loud, out| {
+        t.internal("shout").when(|loud| !loud.0).run(|loud, out| {
             loud.0 = true;
             out.send_all(SHY, ());
         });

@@ -170,7 +170,7 @@ fn every_candidate_is_decided_as_the_naive_checker_does() {
     fail_if_any(&wrong);
     assert!(
         total.reachable > LOCAL.least(2_000) && total.spurious > LOCAL.least(500),
-        "the pairs tell both ways"
+        "enough pairs of both kinds"
     );
 }
 
@@ -256,7 +256,7 @@ enum Word {
 /// Says its words one after the other; after each it waits for an answer, if it is asked to. In the end it begins again,
 /// if it is asked to.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
-struct Teller {
+struct Speaker {
     words: Vec<Word>,
     next: usize,
     waiting: bool,
@@ -271,20 +271,20 @@ struct Counter {
     answers: bool,
 }
 
-const TELLER: RoleName = RoleName::new("teller");
+const SPEAKER: RoleName = RoleName::new("speaker");
 const COUNTER: RoleName = RoleName::new("counter");
 
-impl Role for Teller {
+impl Role for Speaker {
     type Message = Word;
 
     fn transitions(&self, t: &mut Transitions<Self>) {
-        t.internal("tell").when(|s| !s.waiting && s.next < s.words.len()).run(Self::tell);
+        t.internal("say").when(|s| !s.waiting && s.next < s.words.len()).run(Self::say);
         t.message("done").of(|_, word| *word == Word::Done).run(Self::done);
     }
 }
 
-impl Teller {
-    fn tell(&mut self, out: &mut Outbox<Word>) {
+impl Speaker {
+    fn say(&mut self, out: &mut Outbox<Word>) {
         out.send_all(COUNTER, self.words[self.next].clone());
         self.waiting = self.waits;
         self.next += 1;
@@ -325,13 +325,13 @@ impl Counter {
 
 /// A counter that hears these words; it must not count to `limit`.
 fn counting(words: &[Word], waits: bool, repeats: bool, limit: u32) -> Model {
-    telling(words, waits, repeats, limit).build().expect("a valid system")
+    speaking(words, waits, repeats, limit).build().expect("a valid system")
 }
 
-fn telling(words: &[Word], waits: bool, repeats: bool, limit: u32) -> System<Word> {
+fn speaking(words: &[Word], waits: bool, repeats: bool, limit: u32) -> System<Word> {
     let words = words.to_vec();
     System::new()
-        .role(TELLER, 1, |_| Teller { words: words.clone(), next: 0, waiting: false, waits, repeats })
+        .role(SPEAKER, 1, |_| Speaker { words: words.clone(), next: 0, waiting: false, waits, repeats })
         .role(COUNTER, 1, |_| Counter { count: 0, answers: waits })
         .invariant("few", observe(|c: &Counter| c.count), move |counts| {
             counts.iter().all(|count| *count < limit)
@@ -389,7 +389,7 @@ fn a_limit_on_duplicates_is_said_where_it_was_reached() {
     };
     // Two ticks wait at once, or they are counted one by one.
     assert_eq!(within(1), ("holds", 6));
-    // The second is lost if the first is waiting still: told, 0 or 1 counted, 0 or 1 waiting.
+    // The second is lost if the first is waiting still: both said, 0 or 1 counted, 0 or 1 waiting.
     assert_eq!(within(0), ("holds within", 7));
 }
 
@@ -435,12 +435,13 @@ impl Monitor for Content {
 #[test]
 fn a_limit_on_duplicates_does_not_hide_that_on_local_events() {
     let words = vec![Word::Tick(1), Word::Tick(1), Word::Tick(1)];
-    let model = telling(&words, false, false, 3).monitor("content", Content).build().expect("a valid system");
+    let model =
+        speaking(&words, false, false, 3).monitor("content", Content).build().expect("a valid system");
     let within = |events| {
         let engine = Local::default().own_steps_max(events).explore(Explore::default().copies_max(0));
         local(&model, &engine, Tuning::default()).verdict
     };
-    // Of two ticks that wait at once one is lost, and the third is never told.
+    // Of two ticks that wait at once one is lost, and the third is never said.
     let Verdict::HoldsWithin(said) = within(2) else { panic!("two ticks break nothing: {:?}", within(2)) };
     assert!(said.contains("besides the first") && said.contains("at most 2 steps by itself"), "{said}");
     assert_eq!(within(3).word(), "violated");

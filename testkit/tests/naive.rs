@@ -11,7 +11,7 @@ use quorate_testkit::naive::{Findings, NO_PANIC, search};
 const SENDERS: RoleName = RoleName::new("sender");
 const RECEIVERS: RoleName = RoleName::new("receiver");
 
-/// Sends what it is told in one step, each message with a letter.
+/// Sends the messages it is given in one step, each with a letter.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 struct Sender {
     letters: Vec<char>,
@@ -176,7 +176,7 @@ fn it_gives_up_beyond_the_limit() {
 }
 
 #[test]
-fn local_states_are_told_apart_by_value_alone() {
+fn local_states_are_distinguished_by_value_alone() {
     let found = found(&["a"], Reading::OneByOne, 1);
     let empty = Value::new(Receiver { reading: Reading::OneByOne, read: Vec::new() });
     assert!(found.local_states[1].contains(&empty));

@@ -57,7 +57,7 @@ fn go_through(test: &str, usual: &tier::Family, compare: impl Fn(u64) -> Option<
     let seeds = one_seed().map_or_else(|| usual.seeds(), |seed| vec![seed]);
     let results: Vec<(u64, Compared)> =
         seeds.into_iter().filter_map(|seed| Some((seed, compare(seed)?))).collect();
-    let told = |(seed, compared): &(u64, Compared)| {
+    let described = |(seed, compared): &(u64, Compared)| {
         let lines = compared.disagreements.join("\n  ");
         (!lines.is_empty()).then(|| {
             format!(
@@ -66,7 +66,7 @@ fn go_through(test: &str, usual: &tier::Family, compare: impl Fn(u64) -> Option<
             )
         })
     };
-    let disagreeing: Vec<String> = results.iter().filter_map(told).collect();
+    let disagreeing: Vec<String> = results.iter().filter_map(described).collect();
     let first: Vec<&str> = disagreeing.iter().take(5).map(String::as_str).collect();
     assert!(
         disagreeing.is_empty(),

@@ -45,8 +45,8 @@ fn wrong_story(model: &Model, steps: &[TraceStep], property: &str) -> Option<Str
         return Some(error.to_string());
     }
     let broken = replay.broken();
-    let told = broken.as_ref().is_some_and(|broken| broken.property() == property);
-    (!told).then(|| format!("it breaks {broken:?}, not {property}"))
+    let is_same = broken.as_ref().is_some_and(|broken| broken.property() == property);
+    (!is_same).then(|| format!("it breaks {broken:?}, not {property}"))
 }
 
 /// In what a report differs from what the naive checker found. A limit may leave a violation out.
@@ -144,7 +144,7 @@ fn random_protocols_in_order() {
     compare_all(Channel::Fifo, &STONES_IN_ORDER);
 }
 
-/// A stone's story without its first part is noticed: by replay, before it is told.
+/// A stone's story without its first part is noticed: by replay, before it is reported.
 #[test]
 fn a_story_without_its_first_part_is_noticed() {
     let noticed = |seed: &u64| {

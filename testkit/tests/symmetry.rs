@@ -48,7 +48,7 @@ fn acceptors_are_interchangeable_if_messages_come_one_by_one() {
 }
 
 #[test]
-fn who_takes_the_first_of_a_quorum_tells_acceptors_apart() {
+fn who_takes_the_first_of_a_quorum_distinguishes_acceptors() {
     for bug in ["first-reply", "learner-ignores-value"] {
         assert!(model("paxos", &[], Some(bug)).symmetry().groups().is_empty());
     }

@@ -49,12 +49,12 @@ fn models_of_delivery_have_the_same_words_with_bags() {
         Some(found[1].depths.len() > found[2].depths.len())
     });
     let compared = results.iter().filter(|(_, result)| result.is_some()).count();
-    let telling = results.iter().filter(|(_, result)| *result == Some(true)).count();
-    println!("{compared} protocols compared, {telling} of them with deliveries");
+    let delivering = results.iter().filter(|(_, result)| *result == Some(true)).count();
+    println!("{compared} protocols compared, {delivering} of them with deliveries");
     let least = |of| DELIVERY.least(of);
     assert!(
-        compared >= least(600) && telling >= least(400),
-        "{compared} protocols compared, {telling} with deliveries"
+        compared >= least(600) && delivering >= least(400),
+        "{compared} protocols compared, {delivering} with deliveries"
     );
 }
 
@@ -221,7 +221,7 @@ fn shows(build: impl Fn() -> System<char>, channel: Channel, sends: CrashSends) 
 
 const RELAYS: RoleName = RoleName::new("relay");
 
-/// Says something to the hearer when it is told to.
+/// Says something to the hearer when it is asked to.
 #[derive(Clone, PartialEq, Eq, Hash, Debug, Default)]
 struct Relay {
     starts: bool,
@@ -240,7 +240,7 @@ impl Role for Relay {
     }
 }
 
-/// The hearer is told a before anybody knows that b is to be said.
+/// The hearer receives a before anybody knows that b is to be said.
 fn relayed() -> System<char> {
     System::new()
         .role(RELAYS, 2, |index| Relay { starts: index == 0 })
@@ -251,7 +251,8 @@ fn both_at_once() -> System<char> {
     speaking(&[&["ab"]], false)
 }
 
-/// A3. Where A2 fails: a gap that a crash leaves in what is sent can be told from a message that is not received.
+/// A3. Where A2 fails: a gap that a crash leaves in what is sent can be distinguished from a message that is not
+/// received.
 #[test]
 fn some_channels_show_what_a_crash_did_not_send() {
     // A queue shows a gap, but not the end. Only something worse than a crash leaves a gap.

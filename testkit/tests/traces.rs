@@ -38,7 +38,7 @@ fn shuffled(model: &Model, schedule: &Schedule) -> Schedule {
     for at in 1..other.len() {
         let mut swapped = other.clone();
         swapped.swap(at - 1, at);
-        // Equal messages may be told apart by when they were sent: then it is another run.
+        // Equal messages may be distinguished by when they were sent: then it is another run.
         if other[at].process != other[at - 1].process
             && replay(model, &swapped).is_ok()
             && Trace::run(model, &swapped).is_ok_and(|swapped| swapped == trace)

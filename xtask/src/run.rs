@@ -26,7 +26,7 @@ pub(crate) fn target() -> Result<PathBuf, Failure> {
 pub(crate) fn cargo<const N: usize>(arguments: [&str; N]) -> Command {
     let mut command = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
     command.args(arguments).current_dir(root());
-    // What cargo told this program about itself must not leak into what this program builds.
+    // The variables that cargo sets about this program must not leak into what this program builds.
     command.env_remove("CARGO_MANIFEST_DIR").env_remove("CARGO_PKG_NAME");
     command
 }

@@ -56,7 +56,7 @@ fn components_can_be_systems_of_components() {
 
 #[test]
 fn what_it_does_not_do_is_refused() {
-    for (words, told) in [
+    for (words, needle) in [
         (
             &["accumulator", "--channel", "mailbox"][..],
             "the engine components cannot be used: it knows bag and fifo channels, not mailbox",
@@ -76,6 +76,6 @@ fn what_it_does_not_do_is_refused() {
         (&["dining-philosophers", "--group", "fork+"], "expected roles with numbers"),
         (&["dining-philosophers", "--group", "fork=0+fork"], "a process is in two components"),
     ] {
-        run(&[&["check"], words, &["--engine", "components"]].concat()).assert_error(64, told);
+        run(&[&["check"], words, &["--engine", "components"]].concat()).assert_error(64, needle);
     }
 }

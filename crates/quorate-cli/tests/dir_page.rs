@@ -1,4 +1,4 @@
-//! The page on components tells the truth: its commands print what it shows, and its lines of Rust are run here.
+//! The page on components is right: its commands print what it shows, and its lines of Rust are run here.
 
 use std::path::Path;
 

@@ -78,7 +78,7 @@ fn what_a_limit_stops_has_no_ratio() {
 }
 
 #[test]
-fn what_cannot_be_shown_is_told() {
+fn what_cannot_be_shown_is_refused() {
     run(&["tables", "dir", "--rows", "bdb"]).assert_error(
         64,
         "no row of table 'dir' has 'bdb' in its name: expected a part of Accumulator; DPhi-2",

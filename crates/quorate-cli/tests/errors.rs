@@ -173,13 +173,13 @@ fn a_full_disk_loses_no_verdict() {
     ] {
         let full = OpenOptions::new().write(true).open("/dev/full").expect("/dev/full");
         let output = command(words).stdout(full).stderr(Stdio::piped()).output().expect("the program ends");
-        let told = String::from_utf8(output.stderr).expect("text");
-        assert_eq!(output.status.code(), Some(74), "{told}");
+        let errors = String::from_utf8(output.stderr).expect("text");
+        assert_eq!(output.status.code(), Some(74), "{errors}");
         assert!(
-            told.starts_with("error: cannot write to standard output: ") && told.contains(kept),
-            "{told}"
+            errors.starts_with("error: cannot write to standard output: ") && errors.contains(kept),
+            "{errors}"
         );
-        assert_eq!(told.lines().count(), 1, "{told}");
+        assert_eq!(errors.lines().count(), 1, "{errors}");
     }
     let ran = run(&["check", "paxos", "--json", "--trace", "/dev/full"]);
     assert_eq!((ran.code, &ran.json()["verdict"]), (74, &"holds".into()));
@@ -187,7 +187,7 @@ fn a_full_disk_loses_no_verdict() {
 }
 
 #[test]
-fn a_file_that_cannot_be_created_is_told_before_the_search() {
+fn a_file_that_cannot_be_created_is_reported_before_the_search() {
     let file = scratch("no-such-folder").join("run.json");
     let words = ["check", "paxos", "--proposers", "6", "--trace", file.to_str().expect("text")];
     run(&words).assert_error(73, "cannot create '");

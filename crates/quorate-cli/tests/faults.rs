@@ -1,4 +1,4 @@
-//! The page on faults tells the truth: its commands print what it shows, on both outputs, and its Rust is the Rust
+//! The page on faults is right: its commands print what it shows, on both outputs, and its Rust is the Rust
 //! of this file.
 
 use crate::page::Page;

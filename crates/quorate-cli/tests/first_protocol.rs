@@ -48,7 +48,7 @@ impl Reader {
         let target = Path::new(env!("CARGO_TARGET_TMPDIR")).parent().expect("tmp lies in the target folder");
         let mut command = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
         command.args(words).current_dir(&self.folder);
-        // What cargo told this test about its own package must not leak into the reader's.
+        // The variables that cargo sets about this test's package must not leak into the reader's.
         for (name, _) in std::env::vars().filter(|(name, _)| name.starts_with("CARGO_PKG_")) {
             command.env_remove(name);
         }

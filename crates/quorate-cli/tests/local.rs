@@ -116,7 +116,7 @@ fn reductions_leave_out_no_local_step() {
 }
 
 #[test]
-fn a_violation_does_not_end_the_search_and_a_limit_is_told() {
+fn a_violation_does_not_end_the_search_and_a_limit_is_reported() {
     let broken = run(&["graph", "paxos", "--bug", "always-accept", "--json"]);
     assert_eq!((broken.code, &broken.json()["complete"]), (0, &true.into()));
     let cut = run(&["graph", "paxos", "--states-max", "2"]);

@@ -1,4 +1,4 @@
-//! The page on local states tells the truth: its commands, one after the other, print what it shows.
+//! The page on local states is right: its commands, one after the other, print what it shows.
 
 use crate::page::Page;
 use crate::program;

@@ -1,4 +1,4 @@
-//! The README tells the truth: its commands print what it shows, its example is the one of the crate's
+//! The README is right: its commands print what it shows, its example is the one of the crate's
 //! front page, its picture is drawn from the run that it speaks of, its two commands exist.
 //!
 //! After a change that makes the run look different, `QUORATE_REWRITE=1 cargo test -p quorate-cli --test

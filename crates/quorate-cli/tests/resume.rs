@@ -44,8 +44,9 @@ fn with_store<'w>(search: &[&'w str], store: &'w Path) -> Vec<&'w str> {
 /// Runs a search that keeps what it learns to the end.
 fn finish(search: &[&str], store: &Path) -> (Counts, u64) {
     let ran = command(&with_store(search, store)).output().expect("the program starts");
-    let told = String::from_utf8_lossy(&ran.stderr);
-    let answer: serde_json::Value = serde_json::from_slice(&ran.stdout).unwrap_or_else(|_| panic!("{told}"));
+    let errors = String::from_utf8_lossy(&ran.stderr);
+    let answer: serde_json::Value =
+        serde_json::from_slice(&ran.stdout).unwrap_or_else(|_| panic!("{errors}"));
     (counts(&ran.stdout, ran.status.code()), answer["states"].as_u64().expect("a number"))
 }
 

@@ -39,9 +39,9 @@ fn the_bug_of_the_paper_is_found_from_its_live_state_by_every_engine() {
         let answer = ran.json();
         assert_eq!(answer["from_step"], steps);
         // The story begins at the beginning, so it can be replayed.
-        let told = answer["trace"].as_array().expect("a trace");
-        assert!(told.len() > steps);
-        for (step, then) in told.iter().zip(snapshot["trace"].as_array().expect("steps")) {
+        let story = answer["trace"].as_array().expect("a trace");
+        assert!(story.len() > steps);
+        for (step, then) in story.iter().zip(snapshot["trace"].as_array().expect("steps")) {
             assert_eq!((&step["process"], &step["transition"]), (&then["process"], &then["transition"]));
         }
         let replayed = program::run_with_input(&["replay", "-"], ran.stdout.as_bytes());

@@ -1,5 +1,5 @@
-//! `--stones` on the command line: stones are told as they are found, the answer says how many there were, the violation
-//! can be replayed, and what makes no sense is told in one line.
+//! `--stones` on the command line: stones are printed as they are found, the answer says how many there were, the
+//! violation can be replayed, and what makes no sense is refused in one line.
 
 use crate::program::{self, run, run_with_input};
 
@@ -18,8 +18,8 @@ fn a_bug_is_found_from_stones_that_is_not_found_from_the_beginning() {
     assert_eq!((found.code, &answer["property"]), (1, &"agreement".into()));
     assert!(answer["stages"].as_u64() > Some(1) && answer["stones"].as_u64() > Some(0));
     assert!(answer["stones_passed"].as_u64() > Some(0));
-    let told = "stage 1: stepping stone 1, after ";
-    assert!(found.stderr.contains(told), "{}", found.stderr);
+    let first = "stage 1: stepping stone 1, after ";
+    assert!(found.stderr.contains(first), "{}", found.stderr);
     assert!(found.stderr.contains("steps: nodes have accepted different decrees"), "{}", found.stderr);
     let again = run_with_input(&["replay", "-", "--json"], found.stdout.as_bytes());
     assert_eq!((again.code, &again.json()["property"]), (1, &"agreement".into()), "{}", again.stderr);
@@ -30,7 +30,7 @@ fn a_bug_is_found_from_stones_that_is_not_found_from_the_beginning() {
 }
 
 #[test]
-fn stages_that_find_nothing_are_told() {
+fn stages_that_find_nothing_are_reported() {
     let ran =
         run(&["check", "pam", "--engine", "components", "--stones", "2", "--stone-states", "50", "--json"]);
     let answer = ran.json();
@@ -82,14 +82,14 @@ fn a_snapshot_is_a_start_for_dir_too() {
 }
 
 #[test]
-fn what_makes_no_sense_is_told() {
-    for (words, told) in [
+fn what_makes_no_sense_is_refused() {
+    for (words, needle) in [
         (&["paxos", "--stones", "2"][..], "the protocol does not say which states are interesting"),
         (&["pam", "--stone-states", "5"], "--stone-states goes with --stones only"),
         (&["pam", "--stone-time", "5"], "--stone-time goes with --stones only"),
         (&["pam", "--stones", "0"], "expected a number from 1"),
     ] {
-        run(&[&["check"], words].concat()).assert_error(64, told);
+        run(&[&["check"], words].concat()).assert_error(64, needle);
     }
     let page = run(&["list", "pam"]).stdout;
     assert!(page.contains("stepping stone: nodes have accepted different decrees"), "{page}");

@@ -96,8 +96,9 @@ fn people_read_the_world_and_how_often_faults_fired() {
 #[test]
 fn what_is_not_covered_is_said() {
     let page = check(&PAXOS, "--channel mailbox").stdout;
-    for told in ["crashes", "not covered: with mailbox channels", "use --crash explicit --partial-sends\n"] {
-        assert!(page.contains(told), "{told} in {page}");
+    for needle in ["crashes", "not covered: with mailbox channels", "use --crash explicit --partial-sends\n"]
+    {
+        assert!(page.contains(needle), "{needle} in {page}");
     }
     assert!(
         page.contains("not covered: in mailbox channels a message in front holds up the others"),

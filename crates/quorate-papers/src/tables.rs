@@ -245,9 +245,9 @@ impl Line<'_> {
     }
 }
 
-/// After so many states a row ends, unless told otherwise: a few GiB.
+/// After how many states a row ends by default: a few GiB.
 const STATES_MAX: &str = "60000000";
-/// So long a row may take, unless told otherwise: a table is a matter of minutes.
+/// How long a row may take by default, in seconds: a table is a matter of minutes.
 const TIME_MAX: &str = "40";
 
 /// The version of the format of answers.

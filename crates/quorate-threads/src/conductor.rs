@@ -29,10 +29,10 @@ use crate::step::{Act, Agent, Object, Step};
 /// A component is one member, and threads act for it.
 const MEMBER: usize = 0;
 
-/// The stack of a thread. A scheduler is asked on it, too.
+/// The size of a thread's stack. The scheduler runs on it too.
 const STACK_BYTES: usize = 0x4_0000;
 
-/// How many steps a run may take to be wound up before its threads are given up: they may spin.
+/// How many steps it may take to wind up a run. Then its threads are given up, since they may spin for ever.
 const WINDING_STEPS_MAX: usize = 100_000;
 
 scoped_thread_local!(static mut SCHEDULER: for<'g> &'g mut dyn Scheduler<Step>);
@@ -46,10 +46,11 @@ thread_local! {
     static ASKING: Cell<bool> = const { Cell::new(false) };
 }
 
-/// The numbers of a component's threads: each by the thread that started it and how many that had started before.
+/// The numbers of a component's threads. A thread is known by its parent, and by how many threads the parent had
+/// started before it.
 pub(crate) struct Agents {
     numbers: HashMap<(Agent, usize), Agent>,
-    /// How each thread comes from the main one: at every step, how many had been started before.
+    /// The descent of each thread from the main one: of itself and each ancestor, how many siblings are older.
     descents: Vec<Vec<usize>>,
 }
 
@@ -70,7 +71,7 @@ impl Agents {
         })
     }
 
-    /// The number of a thread that has this number elsewhere.
+    /// The number here of a thread that has this number among other agents.
     pub(crate) fn agent_of(&mut self, other: &Agents, agent: Agent) -> Agent {
         other.descents[agent].iter().fold(Agents::MAIN, |parent, nth| self.child(parent, *nth))
     }
@@ -115,8 +116,8 @@ fn with_running<T>(ask: impl FnOnce(&mut Run, usize) -> T) -> Option<T> {
     })
 }
 
-/// Says what the current thread is about to do, and waits until it may. Tells what came of it; `None` if there is no run
-/// that minds.
+/// Announces what the current thread is about to do, waits until it may, and returns what came of it; `None` outside
+/// a run of a component.
 pub(crate) fn reach(request: Request) -> Option<Act> {
     // Destructors run while a panic unwinds the stack; the run is over by then.
     if std::thread::panicking() {
@@ -148,7 +149,7 @@ pub(crate) fn new_child() -> Option<Agent> {
     })
 }
 
-/// The current thread, which has just started, is this one.
+/// Records the number of the current thread, which has just started.
 pub(crate) fn begin(agent: Agent) {
     with_running(|run, me| run.threads[me].agent = agent);
 }
@@ -194,7 +195,7 @@ pub(crate) fn conduct(
     *agents = run.agents;
     match (outcome, run.stuck) {
         (Err(panic), _) if ASKING.get() => resume_unwind(panic),
-        // What happens when no message will ever come is not what the component would do otherwise.
+        // A panic while the run is wound up says nothing: messages might have come instead.
         (Err(panic), None) if !run.shared.winds_up => Ran::Panicked(text_of(panic.as_ref())),
         (_, Some(stuck)) => Ran::Stuck(stuck),
         _ => Ran::Through,
@@ -241,12 +242,12 @@ struct Choice {
 }
 
 impl Run {
-    /// Which task goes on. All that can are given.
+    /// Which of these tasks goes on. They are all that can.
     fn next(&mut self, tasks: &[usize], current: Option<usize>) -> Option<usize> {
         let last = tasks.iter().max().map_or(0, |last| last + 1);
         self.threads.resize_with(self.threads.len().max(last), Thread::default);
-        // Whoever has not said what it wants goes on until it does: the one that is running first, since it may be inside
-        // of one of Shuttle's primitives.
+        // A thread that has not said what it wants goes on until it does. The running one comes first, since it may be
+        // inside one of Shuttle's primitives.
         let silent = |task: &usize| self.threads[*task].wants.is_none();
         let running = current.filter(|task| tasks.contains(task) && silent(task));
         let next = running.or_else(|| tasks.iter().copied().find(silent)).or_else(|| self.decide(tasks));
@@ -304,12 +305,12 @@ impl Run {
                 Choice { task, operation: operation(*operations, step) }
             }));
         }
-        // By descent: numbers depend on what was run before.
+        // By descent, which is the same in every run; numbers depend on earlier runs.
         choices.sort_by_key(|choice| &self.agents.descents[choice.operation.agent]);
         choices
     }
 
-    /// What threads wait to do that others have made impossible.
+    /// What threads wait to do and cannot, because of what others have done.
     fn waiting(&self, tasks: &[usize]) -> Vec<Operation<Step>> {
         let waiting = tasks.iter().filter_map(|task| {
             let Thread { agent, wants, operations, .. } = &self.threads[*task];

@@ -40,7 +40,7 @@ impl<T: Clone + Eq + Hash> Numbers<T> {
         })
     }
 
-    /// Those from a number on.
+    /// The things that have this number or a higher one.
     pub(crate) fn since(&self, number: usize) -> &[T] {
         &self.list[number..]
     }
@@ -58,7 +58,7 @@ pub(crate) struct Book<M, O> {
     messages: Mutex<Numbers<Envelope<M>>>,
     observations: Mutex<Numbers<Option<O>>>,
     links: Links,
-    /// How often a component was run, by whatever book.
+    /// How often a component was run, with this book or another.
     pub(crate) runs: Arc<AtomicU64>,
 }
 
@@ -89,13 +89,13 @@ impl<M: Clone + Eq + Hash, O: Clone + Eq + Hash> Book<M, O> {
         self.messages.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// The number of a message that has this number in another book.
+    /// The number here of a message that has this number in another book.
     pub(crate) fn message_of(&self, other: &Book<M, O>, message: MessageId) -> MessageId {
         let (from, to, content) = other.messages().get(message as usize).clone();
         self.number_message(from, to, content)
     }
 
-    /// The number of an observation that has this number in another book.
+    /// The number here of an observation that has this number in another book.
     pub(crate) fn observed_of(&self, other: &Book<M, O>, observed: usize) -> usize {
         let observation = other.observations().get(observed).clone();
         self.observations().number(observation)
@@ -162,7 +162,7 @@ impl<M: Clone + Eq + Hash, O: Clone + Eq + Hash + Debug> Outbox<M, O> {
                 assert!((book.links)(self.me, to), "there is no link from {} to {to}", self.me);
                 reach(Request::Send(book.number_message(self.me, to, message)));
             }
-            // Whoever has ended receives nothing.
+            // A component that has ended receives nothing.
             Way::Live { to: others, .. } => {
                 let other = others[to].as_ref().expect("there is a link");
                 drop(other.send((self.me, message)));
@@ -178,7 +178,7 @@ impl<M: Clone + Eq + Hash, O: Clone + Eq + Hash + Debug> Outbox<M, O> {
                 reach(Request::Expose(number));
             }
             Way::Live { sight, .. } => {
-                // Others may go on before it is seen: where it is shown is not where the last thing was done.
+                // Showing is a step of its own: others may go on between the last operation and this one.
                 shuttle::thread::yield_now();
                 let seen = {
                     let mut seen = sight.seen.lock().unwrap_or_else(PoisonError::into_inner);
@@ -244,7 +244,7 @@ impl<M: Clone + Eq + Hash, O: Clone + Eq + Hash + Debug> Net<M, O> {
         self.outbox.expose(observation);
     }
 
-    /// Waits for a message, and tells who sent it. Nothing if none will ever come: a thread should end, then.
+    /// Waits for a message; returns its sender too. `None` if none will ever come: the thread should end then.
     pub fn recv(&self) -> Option<(usize, M)> {
         match &self.live {
             Some(live) => live.recv().ok(),

@@ -22,9 +22,9 @@ use crate::step::{Act, Step};
 pub struct Outcome {
     /// What was violated, if anything was.
     pub violation: Option<Violation>,
-    /// Why not everything was explored, if it was not.
+    /// Why the exploration is not complete, if it is not.
     pub stopped: Option<Stopped>,
-    /// How much there was.
+    /// The counts: local traces, global skeletons and traces, cuts.
     pub counts: ComponentCounts,
     /// How often a component was run.
     pub runs: u64,
@@ -98,7 +98,7 @@ impl Display for Violation {
     }
 }
 
-/// What a component that goes this way has exposed last.
+/// What a component has exposed last on this path.
 fn shown_last<M, O>(way: &[Step], book: &Book<M, O>) -> Option<O>
 where
     M: Clone + Eq + Hash,
@@ -133,7 +133,7 @@ fn woven(ways: &[Vec<Step>]) -> Vec<(usize, &Step)> {
     }
 }
 
-/// A line for a step; nothing for those that only make room for others.
+/// A line for a step; `None` for steps that only give something up.
 fn line_of<M, O>(step: &Step, component: usize, names: &[String], book: &Book<M, O>) -> Option<String>
 where
     M: Clone + Eq + Hash + Debug,

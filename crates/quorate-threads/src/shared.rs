@@ -1,6 +1,6 @@
 //! What the threads of a component share, as far as it decides what each of them can do next.
 //!
-//! Differs: Shuttle has locks and channels of its own, and those do the work; but its scheduler is not told what a
+//! Differs: Shuttle has locks and channels of its own, and those do the work; but its scheduler does not know what a
 //! thread is about to do. So what is held, what waits and what is in a channel is kept here a second time, and a thread
 //! is only let go on when the primitive under it will not block.
 //! Invariant: `possible` is empty exactly when the primitive would block.
@@ -12,7 +12,7 @@ use quorate::engine::components::MessageId;
 
 use crate::step::{Act, Agent, Hold, Need, Object};
 
-/// What comes of a request, and how often what it concerns was changed before.
+/// What comes of a request, and how often its object was changed before.
 type Happens = (Act, usize);
 
 /// What a thread wants to do next. What comes of it depends on what others do before.
@@ -92,7 +92,7 @@ pub(crate) struct Shared {
     exposed: usize,
     /// Is the run being wound up: will nothing come from other components?
     pub(crate) winds_up: bool,
-    /// Are those let go that wait for a channel, too?
+    /// Do threads that wait for an empty channel go on too, as if its senders were given up?
     pub(crate) hangs_up: bool,
 }
 
@@ -155,7 +155,7 @@ impl Shared {
         vec![(Act::Wake { condvar: *condvar, lock: *lock }, nth)]
     }
 
-    /// What a thread would do if another had not taken the lock, or what was in the channel.
+    /// What a thread cannot do now, and could if another had not taken the lock or the item in the channel.
     pub(crate) fn waits_to(&self, agent: Agent, request: &Request) -> Option<Happens> {
         if !self.possible_for(agent, request).is_empty() {
             return None;
@@ -170,7 +170,7 @@ impl Shared {
             Request::Take(channel, need) => {
                 Some((Act::Take(*channel, *need), self.channel(channel).map_or(0, |it| it.taken)))
             }
-            // Whoever has received what this waits for has looked at the same network.
+            // All operations on the network depend on each other, so this one may stand for any reception.
             Request::Receive(_) => Some((Act::Nothing, self.sent_and_received)),
             _ => None,
         }
@@ -211,8 +211,8 @@ impl Shared {
         vec![(act, *taken)]
     }
 
-    /// The messages that can be received next, each content once. Who does not wait may always find nothing: messages
-    /// arrive when they like.
+    /// The messages that can be received next, each content once. A thread that does not wait may always find nothing,
+    /// since no message has to arrive by a given time.
     fn receptions(&self, need: Need) -> Vec<Happens> {
         let step = |act: Act| (act, self.sent_and_received);
         if self.winds_up {
@@ -307,8 +307,9 @@ impl Shared {
         }
     }
 
-    /// Of threads that cannot go on, those that never will: no message that may yet arrive can help them. What each
-    /// waits for is known; who might put something into a channel, or notify, is not, so any thread with hope might.
+    /// Of threads that cannot go on, those that never will: no message that may yet arrive can help them. Which thread
+    /// ends or holds a lock is known; which might put something into a channel, or notify, is not, so any thread that
+    /// can still be helped is taken to.
     pub(crate) fn hopeless(&self, waiting: &[(Agent, &Request)]) -> Vec<Agent> {
         let mut hopeful: Vec<Agent> = Vec::new();
         loop {

@@ -1,11 +1,11 @@
 //! What a thread does in one operation, and which operations get in each other's way.
 //!
 //! From: DEMETER, section 5: threads of a process are reordered by an embedded checker with partial-order reduction.
-//! Differs: the paper's checker intercepts system calls; here each operation is told by the wrapper that performs it,
-//! with all that its dependences rest on. Where that says which of several things happened (a `try_lock` that failed,
+//! Differs: the paper's checker intercepts system calls; here the wrapper that performs an operation announces it, with
+//! all that its dependences rest on. Where that says which of several things happened (a `try_lock` that failed,
 //! the third item of a channel), fewer operations depend on each other than if only the object were known.
-//! Known: what each thread does, one thing after the other, tells in which order dependent operations came: a step says
-//! how often what it concerns was changed before.
+//! Known: the steps of each thread, in their order, determine in which order dependent operations came: a step says how
+//! often its object was changed before.
 //! Invariant: two operations that do not depend on each other can be exchanged wherever they are neighbours, and none
 //! of them makes the other possible or impossible.
 //! Held by: tests/runs.rs, which counts traces.
@@ -76,7 +76,7 @@ pub enum Act {
     Put(Object),
     /// It takes something out of a channel.
     Take(Object, Need),
-    /// It looks into a channel and finds nothing. These have given up senders before, and others have not.
+    /// It looks into a channel and finds nothing. Exactly these threads have given up senders of it before.
     Empty(Object, Vec<Agent>),
     /// It gives up a sender of a channel.
     HangUp(Object),
@@ -114,12 +114,12 @@ pub struct Step {
     pub agent: Agent,
     /// What it does.
     pub act: Act,
-    /// How often what it concerns was changed before: how much was put into a channel or taken out of it, how often a
+    /// How often its object was changed before: how much was put into a channel or taken out of it, how often a
     /// lock was taken by one thread alone, how many messages came and went.
     pub nth: usize,
 }
 
-/// Says by which numbers something goes elsewhere.
+/// Translates numbers of one book into those of another.
 pub(crate) struct Renaming<'r> {
     /// Of threads.
     pub(crate) agent: &'r mut dyn FnMut(Agent) -> Agent,
@@ -138,7 +138,7 @@ impl Renaming<'_> {
         agents.iter().map(|agent| (self.agent)(*agent)).collect()
     }
 
-    /// A step under its other names.
+    /// A step with its numbers translated.
     pub(crate) fn step(&mut self, step: &Step) -> Step {
         Step { agent: (self.agent)(step.agent), act: self.act(&step.act), nth: step.nth }
     }
@@ -186,7 +186,7 @@ impl fmt::Display for Object {
     }
 }
 
-/// For people, who know the program: objects are told by the thread that made them.
+/// For people, who know the program: objects are named after the thread that made them.
 impl fmt::Display for Act {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
@@ -220,7 +220,7 @@ impl fmt::Display for Act {
 }
 
 impl Act {
-    /// Is it about other components? All that is kept in order.
+    /// Does it use the network? All such operations are kept in order.
     pub(crate) fn is_network(&self) -> bool {
         matches!(self, Act::Send(_) | Act::Receive(_) | Act::Nothing)
     }
@@ -259,7 +259,7 @@ pub(crate) fn depends(one: &Operation<Step>, other: &Operation<Step>) -> bool {
     matters(one, other) || matters(other, one)
 }
 
-/// One half of the relation: pairs are looked at in both orders.
+/// One half of a symmetric relation: [`depends`] asks it in both orders.
 fn matters(one: &Operation<Step>, other: &Operation<Step>) -> bool {
     let (act, then) = (&one.step.act, &other.step.act);
     if let (Some((lock, hold)), Some((other_lock, other_hold))) = (act.lock(), then.lock()) {
@@ -304,7 +304,7 @@ fn only_enables(first: &Act, second: &Act) -> bool {
         | (Act::Put(_), Act::Take(_, Need::Must))
         | (Act::HangUp(_), Act::HungUp(_, Need::Must)) => true,
         (Act::Busy(..), _) => false,
-        // Who gives a lock back, or takes one that was given back, cannot do so before.
+        // A lock must be taken before it is given back, and given back before it is taken again.
         _ if first.lock().is_some() && second.lock().is_some() => {
             second.gives_lock_back() || first.gives_lock_back() && second.waits_for_lock()
         }

@@ -40,7 +40,7 @@ struct Shared {
     sum: Mutex<u64>,
 }
 
-/// Does something that needs no reception, and tells what a thread has seen since.
+/// Does something that needs no reception, and returns what a thread has seen since.
 fn act(op: Op, seen: u64, shared: &Shared, outbox: &Outbox<u8, u64>) -> u64 {
     match op {
         Op::Send => {
@@ -129,8 +129,8 @@ impl Chance {
     }
 }
 
-/// Compares so many systems. Tells how many have a whole program that ends soon enough, and how many sights one had at
-/// most.
+/// Compares so many systems. Returns how many have a whole program that ends soon enough, and the most sights that one
+/// had.
 fn compare(systems: usize, waiting: &[Op], quiet: &[Op]) -> (usize, usize) {
     let runs_max = 50_000;
     let mut chance = Chance(11);

@@ -51,7 +51,7 @@ enum Bug {
 struct Setting {
     lieutenants: usize,
     traitors: usize,
-    /// How often what was heard is told to the others.
+    /// How often lieutenants relay to the others what they heard.
     rounds: usize,
     bug: Option<Bug>,
 }
@@ -115,9 +115,9 @@ enum Stance {
     Loyal {
         round: usize,
     },
-    /// A traitor who has told so many lies, in a fixed order; the first traitor among the lieutenants.
+    /// How many lies this traitor has sent, in a fixed order; and the position of the first traitor.
     Traitor {
-        told: usize,
+        lies: usize,
         first: usize,
     },
     Decided(Order),
@@ -156,7 +156,7 @@ impl Lieutenant {
         let Msg::Command { order, traitors } = *command else { return };
         let first = self.setting.lieutenants - traitors;
         if self.position >= first {
-            self.stance = Stance::Traitor { told: 0, first };
+            self.stance = Stance::Traitor { lies: 0, first };
         } else {
             self.heard.insert(Path::new(), order);
             self.begin(1, out);
@@ -209,8 +209,8 @@ impl Lieutenant {
     /// The round and the receiver of a traitor's next lie.
     fn next_lie(&self) -> Option<(usize, usize)> {
         match self.stance {
-            Stance::Traitor { told, first } if first > 0 && told < first * self.setting.rounds => {
-                Some((told / first + 1, told % first))
+            Stance::Traitor { lies, first } if first > 0 && lies < first * self.setting.rounds => {
+                Some((lies / first + 1, lies % first))
             }
             _ => None,
         }
@@ -218,8 +218,8 @@ impl Lieutenant {
 
     fn lie(&mut self, out: &mut Outbox<Msg>) {
         let Some((round, receiver)) = self.next_lie() else { return };
-        if let Stance::Traitor { told, .. } = &mut self.stance {
-            *told += 1;
+        if let Stance::Traitor { lies, .. } = &mut self.stance {
+            *lies += 1;
         }
         let paths = self.setting.paths(round - 1, &[self.position, receiver]);
         let heard = paths.into_iter().map(|path| (path, out.choose(ORDERS))).collect();
@@ -249,7 +249,7 @@ fn system(arguments: &Arguments) -> System<Msg> {
     });
     let lieutenants = arguments.number("generals") - 1;
     let traitors = arguments.number("traitors").min(lieutenants);
-    // Nobody is on a path twice, so there is nothing more to tell after so many rounds.
+    // Nobody is on a path twice, so there is nothing more to relay after so many rounds.
     let rounds = traitors.min(lieutenants - 1);
     let rounds = if bug == Some(Bug::OneRoundShort) { rounds.saturating_sub(1) } else { rounds };
     let setting = Setting { lieutenants, traitors, rounds, bug };

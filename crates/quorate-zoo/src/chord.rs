@@ -73,8 +73,8 @@ impl Role for ChordNode {
         t.internal("stabilise")
             .when(|n| !n.has_stabilised && n.neighbours.successor.is_some())
             .run(Self::stabilise);
-        t.message("ask").of(|_, m| matches!(m, Msg::AskPredecessor { .. })).run(Self::tell);
-        t.message("told").of(|_, m| matches!(m, Msg::Predecessor(_))).run(Self::told);
+        t.message("ask").of(|_, m| matches!(m, Msg::AskPredecessor { .. })).run(Self::answer_predecessor);
+        t.message("told").of(|_, m| matches!(m, Msg::Predecessor(_))).run(Self::hear_predecessor);
         t.message("notify").of(|_, m| matches!(m, Msg::Notify { .. })).run(Self::be_notified);
         t.internal("fix finger")
             .when(|n| n.neighbours.successor.is_some() && n.fingers.len() + 1 < n.ring.bits())
@@ -161,14 +161,14 @@ impl ChordNode {
         }
     }
 
-    fn tell(&mut self, ask: Received<'_, Msg>, out: &mut Outbox<Msg>) {
+    fn answer_predecessor(&mut self, ask: Received<'_, Msg>, out: &mut Outbox<Msg>) {
         if let Msg::AskPredecessor { asking } = ask.body {
             send(*asking, Msg::Predecessor(self.neighbours.predecessor), out);
         }
     }
 
-    fn told(&mut self, told: Received<'_, Msg>, out: &mut Outbox<Msg>) {
-        if let Msg::Predecessor(theirs) = told.body {
+    fn hear_predecessor(&mut self, answer: Received<'_, Msg>, out: &mut Outbox<Msg>) {
+        if let Msg::Predecessor(theirs) = answer.body {
             self.look_at(*theirs, out);
         }
     }
@@ -215,7 +215,7 @@ impl ChordNode {
     /// Does it answer for keys that its application has given away?
     fn answers_in_vain(&self) -> bool {
         let given_away =
-            |told| self.neighbours.predecessor.is_none_or(|known| between(known, told, self.position));
+            |start| self.neighbours.predecessor.is_none_or(|known| between(known, start, self.position));
         self.application.predecessor.is_some_and(given_away)
     }
 }

@@ -246,7 +246,7 @@ impl OneNode {
         self.suspected = true;
         self.utility.phase = Phase::Preparing;
         self.utility.promised = ballot;
-        Self::tell(&Msg::UtilityPrepare { slot: self.utility.log.len(), ballot }, out);
+        Self::send_to_others(&Msg::UtilityPrepare { slot: self.utility.log.len(), ballot }, out);
     }
 
     fn utility_promise(&mut self, prepare: Received<'_, Msg>, out: &mut Outbox<Msg>) {
@@ -257,16 +257,16 @@ impl OneNode {
     }
 
     fn utility_call_vote(&mut self, promises: Quorum<'_, Msg>, out: &mut Outbox<Msg>) {
-        let told = promises.iter().filter_map(|promise| match *promise {
+        let voted = promises.iter().filter_map(|promise| match *promise {
             Msg::UtilityPromise { voted, .. } => voted,
             _ => None,
         });
-        let found = told.chain(self.utility.voted).max();
+        let found = voted.chain(self.utility.voted).max();
         let entry = found.map_or(Entry::LeaderChange(self.setting.me), |vote| vote.entry);
         let vote = Vote { ballot: self.utility.promised, entry };
         self.utility.phase = Phase::Voting;
         self.utility.voted = Some(vote);
-        Self::tell(&Msg::UtilityVote { slot: self.utility.log.len(), vote }, out);
+        Self::send_to_others(&Msg::UtilityVote { slot: self.utility.log.len(), vote }, out);
     }
 
     fn utility_vote(&mut self, call: Received<'_, Msg>, out: &mut Outbox<Msg>) {
@@ -279,7 +279,7 @@ impl OneNode {
 
     fn utility_decide(&mut self, _: Quorum<'_, Msg>, out: &mut Outbox<Msg>) {
         let Some(Vote { entry, .. }) = self.utility.voted else { return };
-        Self::tell(&Msg::UtilityEntry { slot: self.utility.log.len(), entry }, out);
+        Self::send_to_others(&Msg::UtilityEntry { slot: self.utility.log.len(), entry }, out);
         self.append(entry, out);
     }
 
@@ -307,7 +307,7 @@ impl OneNode {
     }
 
     /// Sends to every other node.
-    fn tell(message: &Msg, out: &mut Outbox<Msg>) {
+    fn send_to_others(message: &Msg, out: &mut Outbox<Msg>) {
         let me = out.me();
         for node in out.members(NODES).to_vec() {
             if node != me {

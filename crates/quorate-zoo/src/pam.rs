@@ -2,7 +2,7 @@
 //!
 //! From: Guo et al., Practical Software Model Checking via Dynamic Interface Reduction (DEMETER, SOSP 2011), section
 //! 5, where PAM is an unoptimised Paxos by a student; its source is not published. The two bugs are those that the
-//! paper tells of: *a* passes a decree with *b*'s vote, *b* restarts, has lost what it wrote and helps *c* to pass
+//! paper describes: *a* passes a decree with *b*'s vote, *b* restarts, has lost what it wrote and helps *c* to pass
 //! another; and a leader that votes for the first value it is told of, not for the highest-numbered.
 //! Differs: a node is its own first voter, at once and without a message. A leader that promises a higher ballot steps
 //! down, even if the other nodes alone are a majority. Messages that come too late are left in the inbox. A decree
@@ -156,7 +156,7 @@ impl Node {
     }
 
     /// Sends to every other node.
-    fn tell(message: &Msg, out: &mut Outbox<Msg>) {
+    fn send_to_others(message: &Msg, out: &mut Outbox<Msg>) {
         let me = out.me();
         for node in out.members(NODES).to_vec() {
             if node != me {
@@ -169,7 +169,7 @@ impl Node {
         self.phase = Phase::Preparing;
         self.own = self.next_ballot();
         self.promised = self.own;
-        Self::tell(&Msg::Prepare { ballot: self.promised }, out);
+        Self::send_to_others(&Msg::Prepare { ballot: self.promised }, out);
     }
 
     fn promise(&mut self, prepare: Received<'_, Msg>, out: &mut Outbox<Msg>) {
@@ -180,16 +180,16 @@ impl Node {
     }
 
     fn call_vote(&mut self, promises: Quorum<'_, Msg>, out: &mut Outbox<Msg>) {
-        let told = promises.iter().filter_map(|promise| match *promise {
+        let accepted = promises.iter().filter_map(|promise| match *promise {
             Msg::Promise { accepted, .. } => accepted,
             _ => None,
         });
-        let mut known = told.chain(self.accepted);
+        let mut known = accepted.chain(self.accepted);
         let found = if self.setting.bug == Some(Bug::FirstValue) { known.next() } else { known.max() };
         let decree = found.map_or(self.index + 1, |accepted| accepted.decree);
         self.phase = Phase::Voting;
         self.accepted = Some(Accepted { ballot: self.promised, decree });
-        Self::tell(&Msg::Vote { ballot: self.promised, decree }, out);
+        Self::send_to_others(&Msg::Vote { ballot: self.promised, decree }, out);
     }
 
     fn vote(&mut self, vote: Received<'_, Msg>, out: &mut Outbox<Msg>) {
@@ -205,7 +205,7 @@ impl Node {
         self.phase = Phase::Following;
         self.passed.insert(decree);
         if self.setting.all_learn {
-            Self::tell(&Msg::Passed { decree }, out);
+            Self::send_to_others(&Msg::Passed { decree }, out);
         }
     }
 

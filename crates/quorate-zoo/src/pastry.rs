@@ -54,8 +54,8 @@ struct PastryNode {
     is_member: bool,
     heart_has_beaten: bool,
     leaves: BTreeSet<Identifier>,
-    /// The leaf set as its application was told last.
-    told: BTreeSet<Identifier>,
+    /// The leaf set as its application saw it last.
+    application: BTreeSet<Identifier>,
     bug: Option<Bug>,
 }
 
@@ -71,7 +71,9 @@ impl Role for PastryNode {
         t.internal("heartbeat")
             .when(|n| !n.heart_has_beaten && !n.leaves.is_empty() && n.is_member)
             .run(Self::beat);
-        t.internal("new leaves").when(|n| n.told != n.leaves).run(|n, _| n.told.clone_from(&n.leaves));
+        t.internal("new leaves")
+            .when(|n| n.application != n.leaves)
+            .run(|n, _| n.application.clone_from(&n.leaves));
     }
 }
 
@@ -169,7 +171,7 @@ fn system(arguments: &Arguments) -> System<Msg> {
             is_member: identifier == 0,
             heart_has_beaten: false,
             leaves: BTreeSet::new(),
-            told: BTreeSet::new(),
+            application: BTreeSet::new(),
             bug,
         })
         .invariant("leaves are members", observe(|n: &PastryNode| (n.is_member, n.leaves.clone())), |nodes| {

@@ -105,7 +105,8 @@ impl Variant {
         if self.bug == Some(Bug::LearnerIgnoresValue) { 0 } else { ballot }
     }
 
-    /// A quorum comes in the order of its senders: who takes the first of it tells acceptors apart.
+    /// Does it depend on which acceptor sent a message? A quorum comes in the order of its senders, and these bugs take
+    /// the first of it.
     fn prefers_first_sender(self) -> bool {
         self.collect == Collect::Quorum
             && matches!(self.bug, Some(Bug::FirstReply | Bug::LearnerIgnoresValue))
@@ -276,10 +277,10 @@ impl Role for Learner {
             t.quorum("accept", majority_of(ACCEPTORS))
                 .of(|l, m| {
                     // With the planted bug, accepts of different values count together.
-                    let told =
+                    let counted =
                         |value| if l.variant.bug == Some(Bug::LearnerIgnoresValue) { 0 } else { value };
                     let Msg::Accept { ballot, value } = m else { return None };
-                    Some((l.variant.counts_as(*ballot), told(*value)))
+                    Some((l.variant.counts_as(*ballot), counted(*value)))
                 })
                 .run(Self::accept);
         } else {

@@ -70,7 +70,7 @@ impl Role for RandNode {
         t.message("settle").of(|_, m| matches!(m, Msg::Welcome { .. })).run(Self::settle);
         t.message("note-sibling")
             .of(|_, m| matches!(m, Msg::NewSibling { .. }))
-            .when(|n, told| n.status == Status::ChildOf(told.from))
+            .when(|n, news| n.status == Status::ChildOf(news.from))
             .run(Self::note_sibling);
         t.message("let-go").of(|_, m| matches!(m, Msg::Leave)).run(Self::let_go);
     }
@@ -114,8 +114,8 @@ impl RandNode {
         self.siblings = siblings - &self.children;
     }
 
-    fn note_sibling(&mut self, told: Received<'_, Msg>, _: &mut Outbox<Msg>) {
-        let Msg::NewSibling { node } = *told else { return };
+    fn note_sibling(&mut self, news: Received<'_, Msg>, _: &mut Outbox<Msg>) {
+        let Msg::NewSibling { node } = *news else { return };
         if !self.children.contains(&node) || self.setting.bug == Some(Bug::LateSibling) {
             self.siblings.insert(node);
         }

@@ -1,5 +1,5 @@
-//! Exact counts of every protocol, every planted bug with the length of its shortest trace, and what bad
-//! arguments are told.
+//! Exact counts of every protocol, every planted bug with the length of its shortest trace, and the
+//! messages about bad arguments.
 //!
 //! The counts of Paxos are those on which TLC, SPIN, rumur and `CMurphi` agree; those of the other protocols
 //! follow from the formulas in their module headers or were counted by a search that only uses
@@ -193,7 +193,7 @@ fn check_refused(name: &str, given: Given, bug: Option<&str>, says: &str) {
 }
 
 #[test]
-fn bad_arguments_are_told_what_was_expected() {
+fn bad_arguments_are_refused_with_what_was_expected() {
     let range = "expected a number from 1 to 60";
     check_refused("paxos", &[("acceptors", "0")], None, &format!("--acceptors is '0': {range}"));
     check_refused("paxos", &[("acceptors", "-3")], None, &format!("--acceptors is '-3': {range}"));
@@ -222,7 +222,7 @@ fn bad_arguments_are_told_what_was_expected() {
 }
 
 #[test]
-fn too_many_processes_are_told_how_many_are_supported() {
+fn too_many_processes_are_refused_with_how_many_are_supported() {
     let protocol = protocol("paxos");
     let arguments = protocol.arguments([("acceptors", "60"), ("learners", "60")], None);
     let arguments = arguments.unwrap_or_else(|error| panic!("{error}"));

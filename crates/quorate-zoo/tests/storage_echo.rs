@@ -82,7 +82,7 @@ fn every_bug_of_echo_multicast_is_found_with_single_messages() {
 }
 
 #[test]
-fn echo_multicast_without_initiators_is_told_that_there_are_none() {
+fn echo_multicast_without_initiators_says_that_there_are_none() {
     let protocols = quorate_zoo::protocols();
     let protocol = protocols.iter().find(|protocol| protocol.name() == "echo-multicast");
     let protocol = protocol.unwrap_or_else(|| panic!("the zoo has no echo-multicast"));

@@ -274,7 +274,7 @@ fn messages_to_itself_and_a_panic() {
     );
 }
 
-/// One process tells everyone, and hears from half of them.
+/// One process sends to everyone, and hears from half of them.
 fn gossip(nodes: usize) -> Run {
     let names: Vec<String> = (0..nodes).map(|node| format!("node {node}")).collect();
     let states: Vec<(&str, &str)> = names.iter().map(|name| (name.as_str(), "Node { heard: {} }")).collect();
@@ -351,7 +351,7 @@ fn twelve_processes() {
 }
 
 #[test]
-fn sixty_four_processes_are_told_in_words() {
+fn sixty_four_processes_are_described_in_words() {
     let run = gossip(64);
     let text = Diagram::new(&run.0, &run.1, Paint::Plain).to_string();
     let beginning = [

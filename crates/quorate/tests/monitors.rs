@@ -139,7 +139,7 @@ const LENGTH_MAX: usize = 7;
 const VALUES: [u8; 3] = [0, 1, 2];
 
 impl History {
-    /// Every event that may come next. Processes come in by their order: other names tell nothing new.
+    /// Every event that may come next. Processes come in by their order: other names show nothing new.
     fn nexts(&self) -> Vec<(usize, RegisterEvent<u8>)> {
         let of = |process: usize| match self.busy[process].map(|at| self.operations[at].writes) {
             None => vec![WriteBegins(1), WriteBegins(2), ReadBegins],
@@ -305,7 +305,7 @@ impl Storage {
 }
 
 #[test]
-fn the_regular_register_tells_no_more_states_apart_than_a_ghost_variable() {
+fn the_regular_register_distinguishes_no_more_states_than_a_ghost_variable() {
     let initial = (Storage::default(), Since::default(), RegularRegister::new(0));
     let (mut seen, mut left) = (HashSet::from([initial.clone()]), vec![initial]);
     while let Some((storage, since, monitor)) = left.pop() {

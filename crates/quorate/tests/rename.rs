@@ -56,7 +56,7 @@ fn standard_types_rename_what_they_hold() {
 }
 
 #[test]
-fn who_is_blanked_cannot_be_told_by_the_order_of_ids() {
+fn the_order_of_ids_does_not_reveal_who_is_blanked() {
     let blank = Renaming::new(vec![id(0); PROCESSES]);
     let votes = |first, second| BTreeMap::from([(id(1), first), (id(2), second)]);
     assert_eq!(votes(true, false).rename(&blank), votes(false, true).rename(&blank));

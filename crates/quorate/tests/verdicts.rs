@@ -18,7 +18,7 @@ const SINKS: RoleName = RoleName::new("sink");
 
 type Handler = fn(&mut Counter, &mut Outbox<usize>);
 
-/// Counts up to a limit and tells everybody.
+/// Counts up to a limit and sends each number to everybody.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 struct Counter {
     count: usize,
@@ -26,7 +26,7 @@ struct Counter {
 }
 
 thread_local! {
-    static COUNT: std::cell::Cell<Handler> = const { std::cell::Cell::new(Counter::tell) };
+    static COUNT: std::cell::Cell<Handler> = const { std::cell::Cell::new(Counter::count_up) };
 }
 
 impl Role for Counter {
@@ -37,7 +37,7 @@ impl Role for Counter {
 }
 
 impl Counter {
-    fn tell(&mut self, out: &mut Outbox<usize>) {
+    fn count_up(&mut self, out: &mut Outbox<usize>) {
         self.count += 1;
         out.send_all(SINKS, self.count);
     }
@@ -67,7 +67,7 @@ fn system(limit: usize, count: Handler) -> System<usize> {
 fn a_panic_is_a_violation_with_the_step_that_panics() {
     fn brittle(counter: &mut Counter, out: &mut Outbox<usize>) {
         assert!(counter.count < 2, "cannot count to three");
-        counter.tell(out);
+        counter.count_up(out);
     }
     let violation = quorate::check(system(3, brittle)).assert_violated();
     let Broken::Panic { transition, message, .. } = &violation.broken else {
@@ -108,7 +108,7 @@ fn a_panic_after_a_choice_keeps_the_choice() {
     fn risky(counter: &mut Counter, out: &mut Outbox<usize>) {
         let dice = out.choose([1, 2, 3]);
         assert!(dice != 2, "rolled {dice}");
-        counter.tell(out);
+        counter.count_up(out);
     }
     let violation = quorate::check(system(1, risky)).assert_violated();
     assert_eq!(violation.trace.steps.len(), 1);
@@ -148,13 +148,13 @@ fn a_property_that_panics_is_broken() {
         assert!(sums[0] < 2);
         true
     };
-    let system = system(3, Counter::tell).invariant("panics", observe(|s: &Sink| s.sum), fails);
+    let system = system(3, Counter::count_up).invariant("panics", observe(|s: &Sink| s.sum), fails);
     assert_eq!(quorate::check(system).assert_violated().broken.property(), "panics");
 }
 
 #[test]
 fn limits_end_in_unknown_with_what_was_covered() {
-    let check = || quorate::check(system(6, Counter::tell)).unreduced();
+    let check = || quorate::check(system(6, Counter::count_up)).unreduced();
     let all = check().run().unwrap();
     assert!(matches!(all.verdict, Verdict::Holds));
     let stopped = |report: quorate::Report| match report.verdict {
@@ -178,7 +178,7 @@ fn limits_end_in_unknown_with_what_was_covered() {
 
 #[test]
 fn fingerprints_never_claim_a_proof() {
-    let model = system(4, Counter::tell).build().unwrap();
+    let model = system(4, Counter::count_up).build().unwrap();
     let engine = Explore::default().visited(Visited::Fingerprint);
     let report = engine.run(&model, &Search::default(), &mut ());
     assert!(matches!(report.verdict, Verdict::Holds), "few states are known exactly all the same");
@@ -188,7 +188,7 @@ fn fingerprints_never_claim_a_proof() {
 fn an_impure_handler_is_named() {
     fn impure(counter: &mut Counter, out: &mut Outbox<usize>) {
         static CALLS: AtomicUsize = AtomicUsize::new(0);
-        counter.tell(out);
+        counter.count_up(out);
         out.send_all(SINKS, CALLS.fetch_add(1, Ordering::Relaxed));
     }
     let report = quorate::check(system(2, impure)).run().unwrap();
@@ -202,7 +202,7 @@ fn an_impure_handler_is_named() {
 fn depth_first_counterexamples_are_minimised() {
     let small = |order| {
         let system =
-            system(4, Counter::tell).invariant("under 5", observe(|s: &Sink| s.sum), |sums| sums[0] < 5);
+            system(4, Counter::count_up).invariant("under 5", observe(|s: &Sink| s.sum), |sums| sums[0] < 5);
         quorate::check(system).order(order).assert_violated().trace.steps.len()
     };
     let (breadth, depth) = (small(Order::Breadth), small(Order::Depth));
@@ -212,7 +212,8 @@ fn depth_first_counterexamples_are_minimised() {
 
 #[test]
 fn a_failing_assertion_shows_the_diagram() {
-    let system = system(2, Counter::tell).invariant("none", observe(|s: &Sink| s.sum), |sums| sums[0] < 1);
+    let system =
+        system(2, Counter::count_up).invariant("none", observe(|s: &Sink| s.sum), |sums| sums[0] < 1);
     let fails = std::panic::AssertUnwindSafe(|| quorate::check(system).assert_holds());
     let panic = std::panic::catch_unwind(fails).unwrap_err();
     let text = panic.downcast_ref::<String>().unwrap();
@@ -267,7 +268,7 @@ fn keys_that_panic_together_are_noticed() {
             t.quorum("group", majority_of(COUNTERS)).of(|_, _| Some(Touchy)).run(|_, _, _| {});
         }
     }
-    COUNT.set(Counter::tell);
+    COUNT.set(Counter::count_up);
     let system = System::new()
         .role(COUNTERS, 2, |_| Counter { count: 0, limit: 1 })
         .role(SINKS, 1, |_| Grouping)

@@ -24,7 +24,7 @@ pub struct Letter {
 pub struct Inbox {
     /// Not delivered yet, where delivery is a step.
     pub travelling: Vec<Letter>,
-    /// Ready to be consumed, oldest first: a queue for each sender where the channel tells them apart.
+    /// Ready to be consumed, oldest first: a queue for each sender where the channel distinguishes them.
     pub queues: BTreeMap<usize, Vec<Letter>>,
 }
 

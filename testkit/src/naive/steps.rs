@@ -300,7 +300,7 @@ impl<'m> System<'m> {
     }
 }
 
-/// What a process may still send in the step in which it crashes. Ways are one if nobody can tell them apart.
+/// What a process may still send in the step in which it crashes. Ways that nobody can distinguish count as one.
 fn kept_in_a_crash(world: &World, sends: &[Send]) -> BTreeSet<Vec<Send>> {
     let kept = match &world.crashes {
         Crashes::Explicit { sends, .. } => *sends,

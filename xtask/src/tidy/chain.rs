@@ -203,9 +203,9 @@ fn groups(uses: &BTreeMap<String, BTreeSet<String>>) -> Vec<Vec<String>> {
 fn circles(folders: &[(String, Order)], known: &[&str]) -> Vec<String> {
     let mut faults = Vec::new();
     for (folder, order) in folders.iter().filter(|(folder, _)| !known.contains(&folder.as_str())) {
-        let told =
+        let fault =
             |circle: &Vec<String>| format!("{folder}: {} use each other in a circle", circle.join(", "));
-        faults.extend(order.circles().map(told));
+        faults.extend(order.circles().map(fault));
     }
     for name in known {
         let has_circles =
@@ -229,7 +229,7 @@ mod tests {
     }
 
     #[test]
-    fn an_edge_against_the_chain_is_told() {
+    fn an_edge_against_the_chain_is_reported() {
         let fine = [
             ("lib.rs", "pub use report::Report;"),
             ("report/mod.rs", "use crate::kernel::Counts;"),
@@ -258,14 +258,14 @@ mod tests {
     }
 
     #[test]
-    fn another_chain_on_the_page_is_told() {
+    fn another_chain_on_the_page_is_reported() {
         let faults = |text: &str| shown_in_architecture(&File { path: "ARCHITECTURE.md", text }).len();
         assert_eq!(faults(&format!("One line:\n\n    {}\n", CHAIN.join(" → "))), 0);
         assert_eq!(faults("One line:\n\n    base → kernel\n"), 1);
     }
 
     #[test]
-    fn files_that_use_each_other_are_told() {
+    fn files_that_use_each_other_are_reported() {
         let files = [
             ("kernel/mod.rs", "mod a; mod b; mod c; pub use c::C; use a::A;"),
             ("kernel/a.rs", "use super::b::B;"),

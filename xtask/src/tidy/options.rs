@@ -33,7 +33,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_option_in_a_string_is_told() {
+    fn an_option_in_a_string_is_reported() {
         let text = "//! As `--reduce`.\nfn f() { g(\"use --reduce\") }\nconst A: &str = \"a -- b\";\n";
         assert_eq!(named(text), [":2: a command-line option below the program"]);
     }

@@ -176,7 +176,7 @@ fn f() { \"no/such/file.rs\" }
     }
 
     #[test]
-    fn what_is_not_there_is_told() {
+    fn what_is_not_there_is_reported() {
         assert_eq!(
             faults("file", "//! A.\n//! Held by: tests/worlds.rs.\n"),
             [":2: tests/worlds.rs does not exist"]

@@ -1,7 +1,7 @@
 //! Rust source taken apart, as far as the rules need it: code, comments, and strings.
 //!
 //! Known: a lexer for whole files that compile, not a parser. Raw strings, nested comments, lifetimes and characters are
-//! told apart; what a macro makes of its tokens is not.
+//! distinguished; what a macro makes of its tokens is not known.
 
 /// Something that stands on a line.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -212,7 +212,7 @@ mod tests {
     }
 
     #[test]
-    fn code_comments_and_strings_are_told_apart() {
+    fn code_comments_and_strings_are_distinguished() {
         let text = "//! Head.\nfn f<'a>(c: char) -> &'a str {\n    g('\"', '\\'', b'x'); // why\n    r#\"a \"b\" //\"#\n}\n/* in\n/* it */ a */ use a::b;\n";
         let source = Source::read(text);
         assert_eq!(words(&source.comments), [(1, "Head."), (3, "why"), (6, "in"), (7, "it */ a")]);

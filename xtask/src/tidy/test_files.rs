@@ -41,7 +41,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn tests_that_do_not_run_are_told() {
+    fn tests_that_do_not_run_are_reported() {
         let faults = |path: &str, text: &str| test_files(&File { path, text });
         assert!(faults("testkit/tests/forgotten.rs", "//! A.\n")[0].contains("does not run"));
         assert!(faults("testkit/src/random.rs", "//! A.\n    #[test]\n")[0].contains("test = false"));

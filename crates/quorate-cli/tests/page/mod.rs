@@ -148,7 +148,7 @@ fn first_difference(shown: &[&str], real: &[&str]) -> Option<(usize, usize)> {
             let rest = &shown[agreeing + 1..];
             let tries = (agreeing..=real.len())
                 .map(|from| first_difference(rest, &real[from..]).map(|(s, r)| (agreeing + 1 + s, from + r)));
-            // Of several ways to leave lines out, the one that agrees for longest tells the most.
+            // Of several ways to leave lines out, the one that agrees for longest shows the difference best.
             tries.min_by_key(|difference| difference.map_or(0, |(s, _)| usize::MAX - s)).flatten()
         }
         None if agreeing == real.len() => None,

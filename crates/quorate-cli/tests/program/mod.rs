@@ -24,12 +24,12 @@ impl Run {
     /// Asserts an error: its exit code, one line on standard error that contains `needle`, and no answer.
     #[track_caller]
     pub(crate) fn assert_error(&self, code: i32, needle: &str) {
-        let told = &self.stderr;
-        assert_eq!(self.code, code, "{told}");
-        assert_eq!(told.lines().count(), 1, "{told}");
-        assert!(told.starts_with("error: ") && told.ends_with('\n'), "{told}");
-        assert!(told.contains(needle), "expected {needle:?} in {told}");
-        assert!(!told.contains("panicked"), "{told}");
+        let errors = &self.stderr;
+        assert_eq!(self.code, code, "{errors}");
+        assert_eq!(errors.lines().count(), 1, "{errors}");
+        assert!(errors.starts_with("error: ") && errors.ends_with('\n'), "{errors}");
+        assert!(errors.contains(needle), "expected {needle:?} in {errors}");
+        assert!(!errors.contains("panicked"), "{errors}");
         assert_eq!(self.stdout, "");
     }
 }

@@ -3,8 +3,8 @@
 //!
 //! Differs: the nearest known variant of its Paxos is the one with interchangeable leaders: 1,413,905 states in
 //! model M against 1,577,161, and 123,689 against 135,271 under symmetry.
-//! Known: the largest rows, symmetric ones among them, may not finish within the limits that a row has unless told
-//! otherwise, and then say so.
+//! Known: the largest rows, symmetric ones among them, may not finish within the default limits of a row, and then
+//! say so.
 
 use crate::tables::{Expected, Group, Row, Table};
 

@@ -33,7 +33,7 @@ pub struct ComponentTable {
     pub source: &'static str,
     /// How its rows became instances, and what cannot be compared.
     pub notes: Vec<&'static str>,
-    /// So long a plain enumeration may take, unless told otherwise, in seconds.
+    /// How long a plain enumeration may take by default, in seconds.
     pub plain_time_max: u32,
     /// Its rows.
     pub rows: Vec<ComponentRow>,

@@ -53,7 +53,7 @@ pub struct Series {
     pub start: Option<&'static str>,
     /// The bounds.
     pub depths: Depths,
-    /// So long a search may take, unless told otherwise, in seconds.
+    /// How long a search may take by default, in seconds.
     pub time_max: u32,
     /// What the last search must answer, if it comes to an end.
     pub verdict: Expected,

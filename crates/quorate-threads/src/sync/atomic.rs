@@ -5,7 +5,7 @@ use crate::shared::Request;
 
 pub use std::sync::atomic::Ordering;
 
-/// A number that threads share: each operation is told, and Shuttle's atomic does it.
+/// A number that threads share: each operation is announced, then Shuttle's atomic performs it.
 macro_rules! number {
     ($name:ident, $value:ty) => {
         #[doc = concat!("A number that threads share, as [`std::sync::atomic::", stringify!($name), "`].")]
@@ -27,37 +27,37 @@ macro_rules! number {
                 self.inner.load(order)
             }
 
-            /// Another number from now on.
+            /// Replaces the number.
             pub fn store(&self, value: $value, order: Ordering) {
                 self.name.reach(Request::Update);
                 self.inner.store(value, order);
             }
 
-            /// Another number from now on; tells the one before.
+            /// Replaces the number; returns the one before.
             pub fn swap(&self, value: $value, order: Ordering) -> $value {
                 self.name.reach(Request::Update);
                 self.inner.swap(value, order)
             }
 
-            /// Adds to the number; tells the one before.
+            /// Adds to the number; returns the one before.
             pub fn fetch_add(&self, value: $value, order: Ordering) -> $value {
                 self.name.reach(Request::Update);
                 self.inner.fetch_add(value, order)
             }
 
-            /// Subtracts from the number; tells the one before.
+            /// Subtracts from the number; returns the one before.
             pub fn fetch_sub(&self, value: $value, order: Ordering) -> $value {
                 self.name.reach(Request::Update);
                 self.inner.fetch_sub(value, order)
             }
 
-            /// The larger of the number and another from now on; tells the one before.
+            /// Replaces the number if another is larger; returns the one before.
             pub fn fetch_max(&self, value: $value, order: Ordering) -> $value {
                 self.name.reach(Request::Update);
                 self.inner.fetch_max(value, order)
             }
 
-            /// Another number, if it is the current one.
+            /// Replaces the number if it is `current`.
             pub fn compare_exchange(
                 &self,
                 current: $value,
@@ -96,19 +96,19 @@ impl AtomicBool {
         self.inner.load(order)
     }
 
-    /// Another value from now on.
+    /// Replaces the value.
     pub fn store(&self, value: bool, order: Ordering) {
         self.name.reach(Request::Update);
         self.inner.store(value, order);
     }
 
-    /// Another value from now on; tells the one before.
+    /// Replaces the value; returns the one before.
     pub fn swap(&self, value: bool, order: Ordering) -> bool {
         self.name.reach(Request::Update);
         self.inner.swap(value, order)
     }
 
-    /// Another value, if it is the current one.
+    /// Replaces the value if it is `current`.
     pub fn compare_exchange(
         &self,
         current: bool,

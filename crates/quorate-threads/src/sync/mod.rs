@@ -1,6 +1,6 @@
 //! What threads share, as in [`std::sync`]: the same names over Shuttle's primitives.
 //!
-//! In a run of a component every operation says what it is before it happens, so that a scheduler can tell which
+//! In a run of a component every operation says what it is before it happens, so that a scheduler knows which
 //! orders make a difference. Anywhere else under Shuttle these are Shuttle's primitives and nothing more.
 //! Known: everything is sequentially consistent, whatever ordering is asked for; waiting threads do not wake
 //! spuriously; what is made outside of a run cannot be used in one.

@@ -21,7 +21,7 @@ pub struct Receiver<T> {
     inner: shuttle::sync::mpsc::Receiver<T>,
 }
 
-/// Tells that one end is given up, just before it is: fields are dropped in their order.
+/// Announces that one end is given up, just before it is: fields are dropped in their order.
 #[derive(Debug)]
 struct GivenUp {
     name: Named,

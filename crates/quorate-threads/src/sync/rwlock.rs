@@ -27,7 +27,7 @@ pub struct RwLockWriteGuard<'l, T> {
     inner: shuttle::sync::RwLockWriteGuard<'l, T>,
 }
 
-/// Tells that a lock is given back, just before it is: fields are dropped in their order.
+/// Announces that a lock is given back, just before it is: fields are dropped in their order.
 #[derive(Debug)]
 struct Held {
     name: Named,

@@ -7,7 +7,7 @@ use quorate::engine::components::{ComponentRunner, MessageId, Operation, Ran, Sc
 use quorate_threads::sync::Arc;
 use quorate_threads::{Processes, Step, thread};
 
-/// Takes the first choice everywhere but where it was told to take another.
+/// Takes the first choice everywhere, except where another is prescribed.
 #[derive(Default)]
 struct Tree {
     /// What was chosen, of how many, at each moment.
@@ -106,7 +106,7 @@ pub(crate) fn everything<M: ComponentRunner<Step = Step>>(
     }
 }
 
-/// Starts so many threads, which are told their numbers, and waits until all have ended.
+/// Starts so many threads, hands each its number, and waits until all have ended.
 pub(crate) fn spawn_all(count: usize, body: impl Fn(usize) + Send + Sync + 'static) {
     let body = Arc::new(body);
     let spawn = |me: usize| {

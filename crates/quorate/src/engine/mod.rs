@@ -59,7 +59,7 @@ pub trait Engine: Debug + Send + Sync {
     /// What it is for, in a line.
     fn purpose(&self) -> &'static str;
 
-    /// Why it cannot search a model in its world as it is asked to: nothing that is asked for is ignored.
+    /// Why it cannot search a model in its world as it is asked to. An engine must refuse what it would ignore.
     fn refuses(&self, model: &Model, search: &Search) -> Option<Refusal>;
 
     /// Why it cannot use a reduction, though the model allows it. Most engines use none.
@@ -109,8 +109,8 @@ impl<E: Engine + ?Sized> Engine for Box<E> {
 pub const ENGINES: &[&dyn Engine] =
     &[&Explore::DEFAULT, &Local::DEFAULT, &BoundedDepth::DEFAULT, &Components::DEFAULT];
 
-/// The strongest reductions that an engine can use for a model, and those that it cannot, with the reasons. An engine
-/// that uses none is no reason.
+/// The strongest reductions that an engine can use for a model, and those that it cannot, with the reasons. For an
+/// engine that uses no reductions at all the second list is empty.
 pub fn strongest_reductions(engine: &dyn Engine, model: &Model) -> (Reductions, Vec<Refused>) {
     let (mut reductions, mut refused) = Reductions::strongest(model);
     reductions.which.retain(|reduction| match engine.refuses_reduction(*reduction) {

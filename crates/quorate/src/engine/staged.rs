@@ -111,7 +111,7 @@ struct Start {
 
 /// How a search in stages ends.
 enum End {
-    /// The first stage says it all.
+    /// The first stage was complete: its report is the answer.
     Complete(Box<Report>),
     /// A violation, beyond so many stones.
     Violated(Box<Violation>, u32),
@@ -130,7 +130,7 @@ struct Climb<'c> {
     watch: &'c mut dyn Watch,
     interest: Arc<Interest>,
     known: Arc<HashSet<Sight>>,
-    /// What all searches came to.
+    /// The sum over all searches.
     coverage: Coverage,
     skeletons: Option<u64>,
     /// At how many of their cuts properties were looked at.
@@ -140,7 +140,7 @@ struct Climb<'c> {
 }
 
 impl Climb<'_> {
-    /// Stage after stage.
+    /// Searches stage after stage.
     fn climb(&mut self) -> End {
         let mut starts = vec![Start { model: self.model.clone(), stones: 0 }];
         loop {
@@ -153,14 +153,14 @@ impl Climb<'_> {
         }
     }
 
-    /// Searches from every start of a stage: those from which a limit has left something out.
+    /// Searches from every start of a stage. Returns the starts from which a limit has left something out.
     fn stage(&mut self, starts: Vec<Start>) -> Result<Vec<Start>, End> {
         let mut unfinished = Vec::new();
         for start in starts {
             let report = self.search_from(&start.model, self.search.reductions.clone())?;
             match report.verdict {
                 Verdict::Violated(violation) => return Err(self.found(violation, &start)),
-                // Nothing is left out from here on, so there is nothing to go on for.
+                // Everything that can be reached from here was seen, so no stone is needed.
                 Verdict::Holds | Verdict::HoldsWithin(_) if start.stones > 0 => {}
                 Verdict::Holds | Verdict::HoldsWithin(_) => return Err(End::Complete(Box::new(report))),
                 Verdict::Unknown(_) => unfinished.push(start),
@@ -194,7 +194,7 @@ impl Climb<'_> {
     fn next_stone(&mut self, start: &Start) -> Result<Option<Start>, End> {
         let asking = start.model.clone().asking(self.interest.nothing_new(&self.known));
         let mut reductions = self.search.reductions.clone();
-        // What is interesting, or known, need not be the same for processes that are interchangeable.
+        // Predicates and known stones may distinguish processes that are interchangeable.
         reductions.which.retain(|reduction| *reduction != Reduction::Symmetry);
         let violation = match self.search_from(&asking, reductions)?.verdict {
             Verdict::Violated(violation) => violation,
@@ -222,7 +222,7 @@ impl Climb<'_> {
         let left = all.map(|all| all.saturating_sub(self.coverage.states));
         let states_max = [left, self.stone_states].into_iter().flatten().min();
         let tuning = self.search.tuning;
-        // The search for a shortest path may take no more states than the search for the stone.
+        // A search for a shorter path may take no more states than this one.
         let explain_states = states_max.map_or(tuning.explain_states, |max| max.min(tuning.explain_states));
         let search = Search {
             states_max,
@@ -247,7 +247,7 @@ impl Climb<'_> {
         }
     }
 
-    /// Has the search as a whole come to a limit?
+    /// Ends the search if it has come to a limit as a whole.
     fn go_on(&mut self) -> Result<(), End> {
         self.watch.stage();
         let states = self.search.states_max.filter(|limit| self.coverage.states >= *limit);
@@ -257,8 +257,8 @@ impl Climb<'_> {
         }
     }
 
-    /// A violation that was found from a start: what led to the start and what came then are one story, which is made
-    /// as short as one that was found depth-first.
+    /// A violation that was found from a start. What led to the start and what came then are one story, which is
+    /// shortened like one that was found depth-first.
     fn found(&self, violation: Box<Violation>, start: &Start) -> End {
         if start.stones == 0 {
             return End::Violated(violation, 0);

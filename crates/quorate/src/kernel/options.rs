@@ -21,13 +21,13 @@ pub(crate) struct Options {
 /// For each process, the local states in which it must stay.
 pub(crate) type AllowedLocals = Vec<HashSet<Value>>;
 
-/// What decides how a search is done and never what it answers: tests make the sizes small, so that small
-/// protocols go through everything that large ones do.
+/// Decides how a search is done and never, without a mutant, what it answers. Tests make the sizes small, so that
+/// small protocols go through everything that large ones do.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Tuning {
     /// How many states a thread expands at a time.
     pub chunk: usize,
-    /// Up to how many states of a group the visited set uses narrow slots.
+    /// The visited set uses narrow slots while no group has more states than this.
     pub narrow_max: u32,
     /// After how many states the search starts again with the system split anew.
     pub first_states: u64,

@@ -74,7 +74,7 @@ pub enum Refusal {
         /// The reduction.
         reduction: &'static str,
     },
-    /// It looks at few global states, of which a count says nothing.
+    /// It looks at few global states, so counting them says nothing.
     CountsFewStates,
     /// With a limit on equal messages it makes a difference whether a message comes before or after an equal one is
     /// consumed.

@@ -79,8 +79,8 @@ impl Symmetry {
 
     /// An outcome renamed: its state, the messages it sends and those of its events that a monitor hears.
     ///
-    /// Messages are in the order of their receivers, and to one receiver in the order in which they were sent: to
-    /// send to several is one step, so nobody can find out to whom it sent first. The choices say what they said.
+    /// Messages are in the order of their receivers, and to one receiver in the order in which they were sent: a
+    /// handler sends to all in one step, so nobody can find out to whom it sent first. Choices are not renamed.
     pub fn rename_outcome(&self, outcome: &Outcome, ids: &Renaming) -> Outcome {
         let renamed = |sending: &Sending| Sending {
             to: ids.of(sending.to),
@@ -104,7 +104,7 @@ impl Symmetry {
         self.renames.histories.iter().find_map(|history| (history.state)(state, ids))
     }
 
-    /// Only processes to which the same may happen are interchangeable.
+    /// Splits groups, so that the world may do the same to all members of a group.
     pub(crate) fn expose(&mut self, fault_limits: &[FaultLimits]) {
         self.groups.clear();
         for members in &self.roles {
@@ -120,7 +120,7 @@ impl Symmetry {
         }
     }
 
-    /// Where it shows, before the first step, if two processes change places.
+    /// What differs before the first step if two processes change places.
     pub(crate) fn difference(&self, model: &Model, one: ProcessId, other: ProcessId) -> Option<Difference> {
         let ids = Renaming::swap(self.processes, one, other);
         let of_process = model.ids().find_map(|process| self.difference_of(model, process, &ids));
@@ -173,7 +173,7 @@ impl fmt::Debug for Symmetry {
     }
 }
 
-/// Sets of processes are in the order of their ids, before and after.
+/// The trigger renamed; its sets of processes stay in the order of their ids.
 fn rename_trigger(trigger: &Trigger, ids: &Renaming) -> Trigger {
     let renamed = |processes: &Vec<ProcessId>| {
         let mut processes = processes.rename(ids);

@@ -167,8 +167,8 @@ impl<V: Content + Clone + Ord> RegularRegister<V> {
     /// same future have the same state.
     ///
     /// While a value is being written, every read may return it. Once that is complete, it lasts at least as
-    /// long as any earlier write of the same value. And of two completed writes of one value, that counts
-    /// which fewer of the writes under way will replace.
+    /// long as any earlier write of the same value. And of two completed writes of one value, the one
+    /// counts that fewer of the writes under way will replace.
     fn forget(&mut self) {
         let counts = |written: &Written<V>| {
             let under_way = self.writing.values().chain(&self.abandoned).any(|value| *value == written.value);
@@ -389,7 +389,7 @@ mod tests {
         assert_eq!(after(REGULAR, &read), fresh);
         assert_eq!(after(REGULAR, &[(1, ReadBegins), (1, Abandons)]), fresh);
         assert_eq!(after(REGULAR, &[(0, WriteBegins(0)), (0, WriteEnds)]), fresh);
-        // Which of the writers wrote the value that all others are older than is forgotten.
+        // Who wrote the newest value is forgotten.
         let by = |process| [(process, WriteBegins(3)), (process, WriteEnds)];
         assert_eq!(after(REGULAR, &by(0)), after(REGULAR, &by(1)));
         let both = [(0, WriteBegins(1)), (1, WriteBegins(2)), (0, WriteEnds), (1, WriteEnds)];

@@ -12,8 +12,8 @@ use super::canvas::{Line, Style};
 use super::debug_text::{Tree, columns, cut};
 use super::story::{Arrival, Moment, Observed, Story, split_name};
 
-/// What the notes beside the picture are left, and how wide lanes may become at their cost: the first line
-/// that leaves lanes wide enough is taken.
+/// How many columns the notes get, and how wide lanes must and may be then. The first line with room for all lanes
+/// is taken.
 const SHARES: [Share; 3] = [
     Share { notes: 46, lane_min: 6, lane_max: 14 },
     Share { notes: 38, lane_min: 3, lane_max: 6 },

@@ -278,7 +278,7 @@ impl<'m> Replay<'m> {
         Ok(sources)
     }
 
-    /// Takes the steps that a trace describes, and says each as an engine would find it.
+    /// Takes the steps that a trace describes, and returns them as the schedule that an engine would find.
     pub(crate) fn schedule(&mut self, steps: &[TraceStep]) -> Result<Schedule, ReplayError> {
         let mut schedule = Schedule::new();
         for step in steps {
@@ -294,7 +294,7 @@ impl<'m> Replay<'m> {
             let consumed: Vec<Taken> = self.sources(step)?.into_iter().map(taken).collect();
             let local = self.locals[step.process.index()].clone();
             self.retrace(step)?;
-            // A step that was taken has a process, and its transition is there if it is one.
+            // The step was taken, so its process exists, and so does its transition unless the step is the world's.
             let process = self.model.process(step.process);
             let position = process.transitions().iter().position(|known| known.name() == step.transition);
             let transition = position.unwrap_or_default();
@@ -605,7 +605,7 @@ impl<'m> Replay<'m> {
             let mut inboxes = self.inboxes.clone();
             inboxes[process.index()].consume(world.channel, positions);
             outcome.map_or(true, |outcome| {
-                // In a crash there is room for as little as is sent.
+                // A process that crashes may send nothing, for which there is always room.
                 let sends_nothing = self.may_crash(process, &outcome.sends, &[]);
                 sends_nothing
                     || outcome.sends.into_iter().all(|Sending { to, body }| {

@@ -5,7 +5,7 @@
 //! need is in the cache. Tables are filled one at a time by whichever thread takes them, so there are no
 //! locks and no atomics, and a table that grows needs room for itself twice, not for the whole set.
 //!
-//! The table says 8 bits of a state; while both halves have fewer than 2^20 states the other 32 fill a slot
+//! From the table follow 8 bits of a state; while both halves have fewer than 2^20 states the other 32 fill a slot
 //! *exactly*. Beyond that, tables turn to slots of 64 bits, or, in fingerprint mode, to 48 bits of a hash:
 //! then two states are taken for one if they are in the same table and agree in these.
 //!
@@ -34,24 +34,24 @@ pub(super) fn table_of(state: State) -> usize {
     (((right % (1 << RIGHT_BITS)) << LEFT_BITS) | (left % (1 << LEFT_BITS))) as usize
 }
 
-/// A number without the bits that the table says.
+/// A number without the bits that follow from its table.
 #[inline]
 fn rest(number: u32, table_bits: u32) -> u32 {
     let (upper, lower) = (number >> (NEIGHBOUR_BITS + table_bits), number % (1 << NEIGHBOUR_BITS));
     (upper << NEIGHBOUR_BITS) | lower
 }
 
-/// The number with that rest in a table that says these bits.
-fn with_rest(rest: u32, table_bits: u32, said: u32) -> u32 {
+/// The number with this rest, in a table from which these bits follow.
+fn with_rest(rest: u32, table_bits: u32, implied: u32) -> u32 {
     let (upper, lower) = (rest >> NEIGHBOUR_BITS, rest % (1 << NEIGHBOUR_BITS));
-    (((upper << table_bits) | said) << NEIGHBOUR_BITS) | lower
+    (((upper << table_bits) | implied) << NEIGHBOUR_BITS) | lower
 }
 
 /// The tables.
 pub(super) struct VisitedSet {
     pub(super) tables: Vec<Table>,
     kind: Visited,
-    /// Up to how many states of a half slots are narrow.
+    /// Slots are narrow while neither half has more states than this.
     narrow_max: u32,
 }
 
@@ -97,7 +97,7 @@ impl VisitedSet {
         let in_table = |table: &Table| match table {
             Table::Narrow(_) | Table::Wide(_) => 0.0,
             Table::Fingerprint(buckets) => {
-                // A state that was missed is not in the table: one more than it holds.
+                // A missed state is not in the table, so pairs are counted among one more than it holds.
                 #[expect(clippy::cast_precision_loss, reason = "a probability, given to two digits")]
                 let taken = buckets.taken as f64;
                 taken * (taken + 1.0) / 2.0 / 2f64.powi(FINGERPRINT_BITS)
@@ -148,7 +148,7 @@ pub(super) trait Slot: Copy + Default + PartialEq {
     fn place(self) -> u32;
 }
 
-/// What the table does not say: 18 bits of the left half, 14 of the right, and 1 added.
+/// What does not follow from the table: 18 bits of the left half, 14 of the right, and 1 added.
 #[derive(Clone, Copy, Default, PartialEq)]
 pub(super) struct Narrow(u32);
 
@@ -227,7 +227,7 @@ impl Slot for Fingerprint {
 struct Bucket<S, const N: usize>([S; N]);
 
 impl<S: Slot, const N: usize> Bucket<S, N> {
-    /// Looks at every slot: one answer that may go either way is cheaper than several.
+    /// Looks at every slot: one branch that is hard to predict is cheaper than several.
     #[inline]
     #[expect(clippy::needless_bitwise_bool, reason = "no branches is the point")]
     fn holds(&self, slot: S) -> bool {
@@ -247,7 +247,7 @@ impl<S: Slot, const N: usize> Bucket<S, N> {
     }
 }
 
-/// How many states before it is looked up a state's bucket is asked for.
+/// How many look-ups ahead the bucket of a state is prefetched.
 const AHEAD: usize = 24;
 
 /// Open addressing by buckets: what does not fit its own bucket goes to the next one that has room.

@@ -302,7 +302,7 @@ fn count(number: u64, thing: &str) -> String {
     format!("{} {thing}{}", grouped(number), if number == 1 { "" } else { "s" })
 }
 
-/// What there is to say of a state besides its steps.
+/// Is it initial, is it an end?
 fn marks(graph: &LocalGraph, state: usize) -> Vec<&'static str> {
     let marks = [("initial", state == 0), ("end", graph.ends(state))];
     marks.into_iter().filter(|(_, applies)| *applies).map(|(mark, _)| mark).collect()
@@ -365,7 +365,7 @@ fn quoted(lines: &[String]) -> String {
     format!("\"{}\"", lines.iter().map(escaped).collect::<Vec<_>>().join("\\n"))
 }
 
-/// The answer of `local --json`.
+/// The answer of `graph --json`.
 #[derive(Serialize)]
 struct Answer<'a> {
     quorate: u64,
@@ -381,7 +381,7 @@ struct Answer<'a> {
 #[derive(Serialize)]
 struct ShownStory {
     complete: bool,
-    /// Why not.
+    /// Why not, if it is not.
     reason: Option<String>,
     /// The names of all processes, which messages give by their positions.
     processes: Vec<String>,

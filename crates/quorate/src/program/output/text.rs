@@ -27,7 +27,7 @@ pub(crate) fn stopped(stopped: &Stopped) -> String {
     }
 }
 
-/// What was checked, in words. That no handler panics always is.
+/// What was checked, in words. That no handler panics is always checked, and named only if nothing else is.
 pub(crate) fn checked<S: AsRef<str>>(properties: &[S]) -> String {
     if properties.is_empty() {
         return "no panic".to_string();
@@ -143,7 +143,7 @@ fn local_rows(local: &LocalDetails) -> Vec<Row> {
     rows
 }
 
-/// The figures of a search, numbers to the right, what they come to beside them.
+/// The figures of a search: names, numbers, and what the numbers come to.
 fn figures(model: &Model, report: &Report, off: &[SwitchedOff], spent: Duration) -> String {
     let coverage = &report.coverage;
     let peak = memory::peak().unwrap_or(coverage.bytes);
