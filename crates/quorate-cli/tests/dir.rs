@@ -1,5 +1,5 @@
-//! `--engine components` on the command line: its figures are in the answer, its violations can be replayed, and what it does
-//! not do is refused in one line.
+//! `--engine components` on the command line: its figures are in the answer, its violations can be replayed, and what
+//! it does not do is refused in one line.
 
 use crate::program::{run, run_with_input};
 

@@ -1,4 +1,4 @@
-//! The local graphs that `local` shows: their size, their forms, and that no reduction leaves out a step.
+//! The local graphs that `graph` shows: their size, their forms, and that no reduction leaves out a step.
 
 use crate::program::{run, scratch};
 use quorate::engine::Search;

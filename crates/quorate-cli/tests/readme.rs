@@ -1,8 +1,8 @@
 //! The README is right: its commands print what it shows, its example is the one of the crate's
 //! front page, its picture is drawn from the run that it speaks of, its two commands exist.
 //!
-//! After a change that makes the run look different, `QUORATE_REWRITE=1 cargo test -p quorate-cli --test
-//! readme` draws the picture again and corrects what is shown.
+//! After a change that makes the run look different, `QUORATE_REWRITE=1 cargo test -p quorate-cli --test main
+//! -- readme` draws the picture again and corrects what is shown.
 
 use crate::page::{Page, rewriting, root};
 use crate::program;

@@ -182,7 +182,7 @@ impl Outcome {
         }
     }
 
-    /// Is the verdict the expected one? Nobody knows if there is none.
+    /// Is the verdict the expected one? `None` if there is no verdict.
     fn agrees(&self, expected: Expected) -> Option<bool> {
         match self {
             Outcome::Ran { verdict: Verdict::Unknown(_), .. } | Outcome::Needs(_) | Outcome::NotRun => None,
@@ -235,7 +235,7 @@ impl Line<'_> {
         Some(ratio(*self.row.published.figures.first()?, *other.published.figures.first()?))
     }
 
-    /// The same ratio here. What is divided by must be known to the end.
+    /// The same ratio here. The divisor must be a complete count.
     fn ratio(&self, table: &Table, lines: &[Line<'_>]) -> Option<Ratio> {
         let figure = table.figures.first()?;
         let is_other = |line: &&Line<'_>| line.group == self.group && Some(line.row.name) == self.row.over;
@@ -329,7 +329,7 @@ struct Rows<'r> {
 }
 
 impl Rows<'_> {
-    /// Those of these with what `--rows` says in their name.
+    /// Those whose names contain what `--rows` says.
     fn wanted<'t, T>(&self, all: impl Iterator<Item = T>, name: impl Fn(&T) -> String + 't) -> Vec<T> {
         let wanted = self.text().to_lowercase();
         all.filter(|row| name(row).to_lowercase().contains(&wanted)).collect()
@@ -363,7 +363,7 @@ impl Rows<'_> {
     fn job(&self, words: &str, start: &[TraceStep]) -> Result<Job<'_>, Failure> {
         let mut line: Vec<String> = words.split(' ').map(str::to_string).collect();
         for limit in ["states-max", "time-max", "memory-max", "threads"] {
-            // What a row says for itself goes before a default.
+            // Options of the row itself come before the defaults.
             if !self.is_given(limit) && words.contains(&format!("--{limit} ")) {
                 continue;
             }
@@ -396,7 +396,7 @@ fn run_table(table: &Table, rows: &Rows<'_>) -> Result<u8, Failure> {
     Ok(u8::from(lines.iter().any(|line| line.outcome.agrees(line.group.verdict) == Some(false))))
 }
 
-/// Nothing has what `--rows` says in its name.
+/// The error if no name contains what `--rows` says.
 fn no_row(what: &str, name: &str, rows: &Rows<'_>, known: &[&str]) -> Failure {
     let (wanted, known) = (rows.text(), known.join("; "));
     Failure::Usage(format!("no {what} '{name}' has '{wanted}' in its name: expected a part of {known}"))

@@ -43,6 +43,7 @@ fn rows(result: &'static str, models: [(Figures, Figures, [&'static str; 2]); 3]
     rows
 }
 
+#[expect(clippy::too_many_lines, reason = "it is a table")]
 pub(super) fn table() -> Table {
     let [plain, symmetric] = both!("paxos --leaders interchangeable --acceptors 4 --delivery at-once");
     Table {

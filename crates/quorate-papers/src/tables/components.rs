@@ -112,7 +112,7 @@ impl Line<'_> {
         }
     }
 
-    /// Has a plain enumeration found as many runs as were counted? Nobody knows if one of them was stopped.
+    /// Has a plain enumeration found as many runs as were counted? `None` if one of them was stopped.
     fn agrees(&self) -> Option<bool> {
         let plain = self.plain.as_ref().filter(|plain| plain.is_whole() && self.apart.is_whole())?;
         let runs = plain.interfaces.enumerated_runs.into();

@@ -45,7 +45,7 @@ pub struct Figure {
 /// Searches that differ in their bound on the depth only.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Series {
-    /// What is called so.
+    /// Its name.
     pub name: &'static str,
     /// The words after `check`, separated by spaces.
     pub check: &'static str,
