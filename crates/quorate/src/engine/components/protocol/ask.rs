@@ -91,7 +91,9 @@ impl ProtocolChecker<'_> {
         offers.sort_by_key(|at| envelope(*at).from);
         let Consumptions { mut sets, panicking } = consumptions(of, &offers, handlers, envelope, |_| true);
         sets.extend(panicking);
-        sets.iter_mut().for_each(|set| set.sort_unstable());
+        for set in &mut sets {
+            set.sort_unstable();
+        }
         sets.sort_unstable_by(|one, other| (one.len(), one).cmp(&(other.len(), other)));
         sets.into_iter().map(|set| set.into_iter().map(|at| candidates[at]).collect()).collect()
     }
