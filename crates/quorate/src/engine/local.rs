@@ -25,7 +25,7 @@ use crate::report::{Coverage, Details, LocalDetails, Report, Stopped, Verdict, W
 /// How many candidates are searched for alone, and in how many states each.
 const GOALS_MAX: usize = 32;
 const GOAL_STATES: u64 = 400;
-/// How many states a search without reductions may take to tell what a search for a candidate has found.
+/// How many states a search without reductions may take to find the shortest run to what a search for a candidate has found.
 const EXPLAIN_STATES: u64 = 200_000;
 
 /// Looks at local states first, and at global ones only where these leave a doubt.
