@@ -3,7 +3,8 @@
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use quorate::engine::{BoundedDepth, Explore, Local};
+use quorate::engine::local_graphs::{local_closure, local_graphs};
+use quorate::engine::{BoundedDepth, Components, Explore, Local, Search};
 use quorate::report::Stopped;
 use quorate::{
     Check, Received, Report, Role, RoleName, System, Transitions, Verdict, World, check, majority_of, observe,
@@ -17,13 +18,16 @@ const CLOCKS: RoleName = RoleName::new("clock");
 type With = fn(Check) -> Check;
 
 /// Those that ask through one door.
-const ENGINES: [With; 5] = [
+const ENGINES: [With; 6] = [
     |check| check.engine(Explore::default()),
     |check| check.engine(Local::default()),
-    |check| check.engine(BoundedDepth::default()),
-    |check| check.engine(PlainDepth),
-    |check| check.engine(Lmc::OPTIMISED),
+    |check| check.engine(Components::default()),
+    |check| check.engine(BoundedDepth::default()).depth_max(20),
+    |check| check.engine(PlainDepth).depth_max(20),
+    |check| check.engine(Lmc::OPTIMISED).depth_max(20),
 ];
+/// Those of them that know restarts.
+const WITH_RESTARTS: [With; 3] = [ENGINES[0], ENGINES[1], ENGINES[2]];
 
 /// Says something else each time.
 fn odd(calls: &AtomicUsize) -> bool {
@@ -57,7 +61,7 @@ fn an_impure_guard_is_named() {
             observe(|clock: &Guarded| clock.0),
             |_| true,
         );
-        let report = with_engine(check(system)).depth_max(20).run().unwrap();
+        let report = with_engine(check(system)).run().unwrap();
         let what = impure(&report);
         assert!(what.contains("guard of 'tick' of clock"), "{what}");
     }
@@ -95,7 +99,7 @@ fn an_impure_selection_is_named() {
         let system = System::new()
             .role(CLOCKS, 3, move |_| Selective { sent: false, received: false, quorum })
             .invariant("true", observe(|one: &Selective| one.received), |_| true);
-        let report = with_engine(check(system)).depth_max(20).run().unwrap();
+        let report = with_engine(check(system)).run().unwrap();
         let what = impure(&report);
         assert!(what.contains("selection of 'hear' of clock"), "{what}");
     }
@@ -127,9 +131,63 @@ fn an_impure_restart_is_named() {
             move |clocks| clocks[0] < most,
         )
     };
-    for (with_engine, most) in [(ENGINES[0], 4), (ENGINES[0], 100), (ENGINES[1], 100)] {
+    // A violation that rests on impure code is none.
+    let with_most =
+        WITH_RESTARTS.into_iter().map(|with| (with, 100)).chain([(ENGINES[0], 4), (ENGINES[2], 4)]);
+    for (with_engine, most) in with_most {
         let report = with_engine(check(system(most))).world(restarting()).run().unwrap();
         let what = impure(&report);
         assert!(what.contains("restarted state of clock"), "{what}");
+    }
+}
+
+/// Ticks by as much as it likes.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+struct Irregular(u8);
+
+impl Role for Irregular {
+    type Message = u8;
+    fn transitions(&self, t: &mut Transitions<Self>) {
+        static CALLS: AtomicUsize = AtomicUsize::new(0);
+        t.internal("tick")
+            .when(|clock| clock.0 < 3)
+            .run(|clock, _| clock.0 += if odd(&CALLS) { 1 } else { 2 });
+    }
+}
+
+#[test]
+fn an_impure_handler_is_named() {
+    for with_engine in ENGINES {
+        let system = System::new().role(CLOCKS, 2, |_| Irregular(0)).invariant(
+            "true",
+            observe(|clock: &Irregular| clock.0),
+            |_| true,
+        );
+        let report = with_engine(check(system)).run().unwrap();
+        let what = impure(&report);
+        assert!(what.contains("handler 'tick' of clock"), "{what}");
+    }
+}
+
+/// As [`Guarded`], with calls of its own: tests run at the same time.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+struct Drawn(u8);
+
+impl Role for Drawn {
+    type Message = u8;
+    fn transitions(&self, t: &mut Transitions<Self>) {
+        static CALLS: AtomicUsize = AtomicUsize::new(0);
+        t.internal("tick").when(|clock| clock.0 < 3 && odd(&CALLS)).run(|clock, _| clock.0 += 1);
+    }
+}
+
+#[test]
+fn local_graphs_of_an_impure_system_are_not_complete() {
+    for graphs_of in [local_graphs, local_closure] {
+        let system = System::new().role(CLOCKS, 2, |_| Drawn(0));
+        let graphs = graphs_of(system.build().unwrap(), &Search::default(), &mut ());
+        assert!(graphs.incomplete().is_some());
+        let what = impure(&graphs.report);
+        assert!(what.contains("guard of 'tick' of clock"), "{what}");
     }
 }

@@ -113,8 +113,9 @@ pub(crate) fn read_closure<T>(
         handler_calls: closure.handler_calls(),
         ..Coverage::default()
     };
+    let impure = closure.impure().map(|what| Stopped::Impure(what.to_string()));
     let gave_up = closure.gave_up().map(|gave_up| Stopped::Unsuited(gave_up.reason(model)));
-    let verdict = stopped.or(gave_up).map_or(Verdict::Holds, Verdict::Unknown);
+    let verdict = impure.or(stopped).or(gave_up).map_or(Verdict::Holds, Verdict::Unknown);
     (Report::new(model, verdict, coverage, Details::Nothing), read(&closure))
 }
 

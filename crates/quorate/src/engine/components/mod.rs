@@ -119,7 +119,7 @@ impl Engine for Components {
         let (checker, Composed { found, counts, coverage }) =
             compose(checker, in_order, model.properties(), search, self.log.clone(), watch);
         let mut checker = checker.checker;
-        checker.conclude();
+        checker.handlers.conclude();
         let verdict = match (checker.unreliable(), found) {
             (Some(stopped), _) | (None, Found::Stopped(stopped)) => Verdict::Unknown(stopped),
             (None, Found::Nothing) => Verdict::Holds,
@@ -128,7 +128,7 @@ impl Engine for Components {
         };
         let coverage = Coverage {
             local_steps: checker.local_steps,
-            handler_calls: checker.handler_calls,
+            handler_calls: checker.handlers.calls(),
             bytes: coverage.bytes + checker.bytes(),
             ..coverage
         };

@@ -1,14 +1,15 @@
-//! Everything that this checker asks of the user's code: guards, selections, handlers, restarts.
+//! Everything that this checker asks of the user's code, through [`Handlers`](crate::model::Handlers): guards, selections,
+//! handlers, restarts.
 //!
-//! Invariant: a handler is asked twice for an input, and the answers are compared; after that the answer is remembered.
-//! Held by: testkit/tests/dir.rs; testkit/tests/nested.rs (restarts).
+//! Invariant: the answer of a handler to an input is remembered.
+//! Held by: testkit/tests/dir.rs; testkit/tests/nested.rs (restarts); testkit/tests/purity.rs.
 
 use std::sync::Arc;
 
-use super::checker::{ANSWERS, Answer, HandlerInput, INITIAL, LocalId, ProtocolChecker, RESTART};
+use super::checker::{ANSWERS, Answer, INITIAL, LocalId, ProtocolChecker, RESTART};
 use crate::base::{ProcessId, fold};
 use crate::engine::components::embedded::MessageId;
-use crate::model::{Choice, Envelope, Outcome, Panicked, QuorumSystem, Trigger};
+use crate::model::{Asked, Choice, Consumptions, Envelope, Outcome, Outcomes, Panicked, consumptions};
 use crate::world::StepKind;
 
 /// A message that a step may consume.
@@ -31,9 +32,6 @@ pub(super) struct Step {
     /// The local state it leads to and what it sends, in order; nothing for a panic.
     pub(super) done: Option<(LocalId, Vec<MessageId>)>,
 }
-
-/// How many answers are compared once more at the end.
-const LATE_MAX: usize = 256;
 
 impl ProtocolChecker<'_> {
     /// The number of the local state in which a process begins.
@@ -77,54 +75,30 @@ impl ProtocolChecker<'_> {
         steps
     }
 
-    /// The sets of messages that a transition may consume. A single message may be too few for a quorum, but the
-    /// selection may panic on it, so it is among the sets; and a message on which the selection panics is in no other
-    /// set.
+    /// The sets of messages that a transition may consume, and those on which its selection panics; small ones first,
+    /// then in the order of the candidates.
     fn consumptions(
-        &self,
+        &mut self,
         process: ProcessId,
         local: LocalId,
         transition: usize,
         candidates: &[Candidate],
     ) -> Vec<Vec<Candidate>> {
-        let trigger = self.model.process(process).transitions()[transition].trigger();
-        let heard: Vec<Candidate> = candidates
-            .iter()
-            .filter(|candidate| trigger.listens_to(self.envelope(candidate.message).from))
-            .copied()
-            .collect();
-        let mut sets = match trigger {
-            Trigger::Internal => return vec![Vec::new()],
-            Trigger::Message(_) | Trigger::Quorum(_) => heard.iter().map(|one| vec![*one]).collect(),
-        };
-        let state = self.locals.value(local);
-        let clear = |candidate: &Candidate| {
-            self.model.keys(process, transition, state, &[self.envelope(candidate.message)]).is_ok()
-        };
-        let from = |candidate: &Candidate| self.envelope(candidate.message).from;
-        match trigger {
-            Trigger::Quorum(QuorumSystem::Size { size, .. }) if *size != 1 => {
-                let clear: Vec<Candidate> = heard.iter().filter(|one| clear(one)).copied().collect();
-                choose(&clear, *size, &from, &mut Vec::new(), &mut sets);
-            }
-            Trigger::Quorum(QuorumSystem::Listed(quorums)) => {
-                for quorum in quorums.iter().filter(|quorum| quorum.len() != 1) {
-                    let members = heard.iter().filter(|one| quorum.contains(&from(one)) && clear(one));
-                    choose(
-                        &members.copied().collect::<Vec<_>>(),
-                        quorum.len(),
-                        &from,
-                        &mut Vec::new(),
-                        &mut sets,
-                    );
-                }
-            }
-            _ => {}
+        let ProtocolChecker { handlers, locals, messages, .. } = self;
+        let of = Asked { process, transition, state: locals.value(local) };
+        let envelope = |at: usize| &messages.value(candidates[at].message).1;
+        let mut offers: Vec<usize> = (0..candidates.len()).collect();
+        offers.sort_by_key(|at| envelope(*at).from);
+        let Consumptions { mut sets, panicking } = consumptions(of, &offers, handlers, envelope, |_| true);
+        sets.extend(panicking);
+        for set in &mut sets {
+            set.sort_unstable();
         }
-        sets
+        sets.sort_unstable_by(|one, other| (one.len(), one).cmp(&(other.len(), other)));
+        sets.into_iter().map(|set| set.into_iter().map(|at| candidates[at]).collect()).collect()
     }
 
-    /// The answers of a transition to these messages: none if it does not accept them.
+    /// The answers of a transition to messages that it may consume: none if its guard forbids it.
     fn answers(
         &mut self,
         process: ProcessId,
@@ -136,13 +110,11 @@ impl ProtocolChecker<'_> {
         if let Some(answers) = self.answers.get(&input) {
             return Arc::clone(answers);
         }
-        let outcomes = self.ask(process, local, transition, consumed);
+        let ProtocolChecker { handlers, locals, messages, .. } = self;
+        let of = Asked { process, transition, state: locals.value(local) };
+        let envelopes: Vec<&Envelope> = consumed.iter().map(|message| &messages.value(*message).1).collect();
+        let outcomes = handlers.ask_selected(of, &envelopes).unwrap_or_default();
         let outcome_hash = hash_of(&outcomes);
-        self.handler_calls += outcomes.len() as u64;
-        self.ask_again(&input, &outcomes);
-        if self.late.len() < LATE_MAX {
-            self.late.push((input.clone(), outcomes.clone()));
-        }
         let mut answers = Vec::new();
         for outcome in outcomes {
             let indices = |choices: &[Choice]| choices.iter().map(|choice| choice.index).collect();
@@ -166,51 +138,12 @@ impl ProtocolChecker<'_> {
         answers
     }
 
-    /// Asks the guard of a transition and, if that accepts, the handler.
-    fn ask(
-        &self,
-        process: ProcessId,
-        local: LocalId,
-        transition: usize,
-        consumed: &[MessageId],
-    ) -> Vec<Result<Outcome, Panicked>> {
-        let envelopes: Vec<&Envelope> = consumed.iter().map(|message| self.envelope(*message)).collect();
-        let state = self.locals.value(local);
-        match self.model.accepts(process, transition, state, &envelopes) {
-            Ok(true) => self.model.run(process, transition, state, &envelopes),
-            Ok(false) => Vec::new(),
-            Err(panicked) => vec![Err(panicked)],
-        }
-    }
-
-    /// Asks once more and compares: answers are remembered, so they must depend on nothing but the input.
-    fn ask_again(&mut self, input: &HandlerInput, outcomes: &[Result<Outcome, Panicked>]) {
-        let (process, local, transition, consumed) = input;
-        if self.ask(*process, *local, *transition, consumed) != outcomes {
-            let process = self.model.process(*process);
-            self.impure.get_or_insert_with(|| {
-                format!(
-                    "handler '{}' of {} is not a function of its inputs: it answers differently when it is asked twice",
-                    process.transitions()[*transition].name(),
-                    process.name()
-                )
-            });
-        }
-    }
-
-    /// Asks some handlers once more at the end of the search, to catch those that look at a clock.
-    pub(crate) fn conclude(&mut self) {
-        for (input, outcomes) in std::mem::take(&mut self.late) {
-            self.ask_again(&input, &outcomes);
-        }
-    }
-
     /// The restart of a process, if it may restart and that changes anything.
     fn restart(&mut self, process: ProcessId, local: LocalId, restarts: u8) -> Option<Step> {
         if restarts >= self.model.fault_limits_of(process).restarts {
             return None;
         }
-        let done = match self.model.restarted(process, self.locals.value(local)) {
+        let done = match self.handlers.restarted(process, self.locals.value(local)) {
             Ok(state) => {
                 let (known, hash) = (self.locals.len(), state.content_hash());
                 let state = self.number_local(state);
@@ -229,12 +162,13 @@ impl ProtocolChecker<'_> {
     }
 
     /// Can a process do anything with a message in a local state, given whatever other messages it takes?
-    pub(super) fn is_interested(&self, process: ProcessId, local: LocalId, message: MessageId) -> bool {
-        let envelope = self.envelope(message);
-        let state = self.locals.value(local);
-        let transitions = self.model.process(process).transitions().iter().enumerate();
-        transitions.filter(|(_, transition)| transition.trigger().listens_to(envelope.from)).any(|(at, _)| {
-            let keys = self.model.keys(process, at, state, &[envelope]);
+    pub(super) fn is_interested(&mut self, process: ProcessId, local: LocalId, message: MessageId) -> bool {
+        let ProtocolChecker { model, handlers, locals, messages, .. } = self;
+        let envelope = &messages.value(message).1;
+        let state = locals.value(local);
+        let transitions = model.process(process).transitions().iter().enumerate();
+        transitions.filter(|(_, one)| one.trigger().listens_to(envelope.from)).any(|(transition, _)| {
+            let keys = handlers.select(Asked { process, transition, state }, &[envelope]);
             keys.map_or(true, |keys| keys.iter().all(Option::is_some))
         })
     }
@@ -273,29 +207,8 @@ impl ProtocolChecker<'_> {
     }
 }
 
-/// Every choice of so many candidates from different senders.
-fn choose(
-    remaining: &[Candidate],
-    wanted: usize,
-    from: &impl Fn(&Candidate) -> ProcessId,
-    chosen: &mut Vec<Candidate>,
-    found: &mut Vec<Vec<Candidate>>,
-) {
-    if wanted == 0 {
-        found.push(chosen.clone());
-        return;
-    }
-    for at in 0..remaining.len() {
-        if chosen.iter().all(|other| from(other) != from(&remaining[at])) {
-            chosen.push(remaining[at]);
-            choose(&remaining[at + 1..], wanted - 1, from, chosen, found);
-            chosen.pop();
-        }
-    }
-}
-
 /// A hash of what a handler did, the same in every operating-system process.
-fn hash_of(outcomes: &[Result<Outcome, Panicked>]) -> u64 {
+fn hash_of(outcomes: &Outcomes) -> u64 {
     let mut hash = outcomes.len() as u64;
     let mut absorb = |word: u64| hash = fold(hash ^ word, 0x9e37_79b9_7f4a_7c15).rotate_left(17);
     for outcome in outcomes {

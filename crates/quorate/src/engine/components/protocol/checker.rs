@@ -9,7 +9,7 @@ use std::sync::Arc;
 use crate::base::{Numbering, ProcessId, Value};
 use crate::engine::components::embedded::{ComponentChecker, LocalPoints, MessageId};
 use crate::engine::components::partition::{LocalStep, Partition};
-use crate::model::{Envelope, Model, Outcome, Panicked};
+use crate::model::{Envelope, Handlers, Model};
 use crate::report::Stopped;
 use crate::world::StepKind;
 
@@ -103,11 +103,7 @@ pub(crate) struct ProtocolChecker<'m> {
     pub(super) interests: HashMap<(ProcessId, LocalId, MessageId), bool>,
     /// The questions that were answered since [`ComponentChecker::learned`] was last called.
     pub(super) asked: Vec<Vec<u64>>,
-    pub(super) impure: Option<String>,
-    /// The first answers, to be compared once more at the end.
-    pub(super) late: Vec<(HandlerInput, Vec<Result<Outcome, Panicked>>)>,
-    /// Runs of handlers.
-    pub(crate) handler_calls: u64,
+    pub(crate) handlers: Handlers<'m>,
     /// Distinct local steps.
     pub(crate) local_steps: u64,
 }
@@ -128,9 +124,7 @@ impl<'m> ProtocolChecker<'m> {
             examples: Vec::new(),
             interests: HashMap::new(),
             asked: Vec::new(),
-            impure: None,
-            late: Vec::new(),
-            handler_calls: 0,
+            handlers: Handlers::new(model),
             local_steps: 0,
         }
     }
@@ -288,6 +282,6 @@ impl ComponentChecker for ProtocolChecker<'_> {
     }
 
     fn unreliable(&self) -> Option<Stopped> {
-        self.impure.clone().map(Stopped::Impure)
+        self.handlers.impure().map(|what| Stopped::Impure(what.to_string()))
     }
 }
