@@ -103,6 +103,14 @@ fn stopped_anywhere(model: &Model, components: &Partition) -> Option<Vec<String>
     Some(differences)
 }
 
+/// Two pauses of this protocol's log are found again as one.
+#[test]
+fn a_log_with_two_numbers_for_one_event_is_read() {
+    let model = RandomProtocol::new(1_000_017).without_properties().model();
+    let stopped = systems(&model).iter().filter_map(|of| stopped_anywhere(&model, of)).collect::<Vec<_>>();
+    assert!(!stopped.is_empty() && stopped.iter().all(Vec::is_empty), "{stopped:#?}");
+}
+
 #[test]
 fn searches_of_systems_go_on_from_anywhere() {
     for channel in [Channel::Bag, Channel::Fifo] {

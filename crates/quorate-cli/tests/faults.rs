@@ -142,6 +142,6 @@ impl Role for Object {
 fn a_register_that_keeps_its_value_is_regular() {
     let system = System::new().role(RoleName::new("object"), 1, |_| Object::default());
     let system = system.monitor("regularity", RegularRegister::<u32>::new(0));
-    let world = World::default().restarts(vec![("object".to_string(), 1)]);
+    let world = World::default().restart("object", 1);
     quorate::check(system).world(world).assert_holds();
 }

@@ -56,6 +56,8 @@ impl Reader {
             command.env_remove(name);
         }
         command.envs([("CARGO_NET_OFFLINE", "true"), ("CARGO_CARGO_NEW_VCS", "none"), ("NO_COLOR", "1")]);
+        // On several threads the order in which tests end is another each time.
+        command.env("RUST_TEST_THREADS", "1");
         // The profile of the workspace, so that dependencies need not be built again.
         command.env("CARGO_TARGET_DIR", target).env("CARGO_PROFILE_DEV_OPT_LEVEL", "2");
         command.env("CARGO_PROFILE_DEV_DEBUG", "line-tables-only");

@@ -23,6 +23,11 @@ impl<T: Clone + Eq + Hash> Numbering<T> {
         if let Some(&number) = self.numbers.get(&value) {
             return number;
         }
+        self.append(value)
+    }
+
+    /// Gives a value the next number, also if it has one: then it has two, and is found by the later one.
+    pub(crate) fn append(&mut self, value: T) -> u32 {
         let number = u32::try_from(self.values.len()).expect("fewer than 2^32 distinct values");
         self.values.push(value.clone());
         self.numbers.insert(value, number);

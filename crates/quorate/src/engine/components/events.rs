@@ -124,14 +124,11 @@ impl Events {
         self.numbers.len()
     }
 
-    /// Adds an event of an earlier search. `false` if it is known already.
-    pub(super) fn restore(&mut self, event: Event, bare: Option<EventId>) -> bool {
-        if self.known(&event).is_some() {
-            return false;
-        }
-        self.numbers.number(event);
+    /// Adds an event of an earlier search. Two pauses that differed there may be found again as one: the event then has
+    /// two numbers, as the log does.
+    pub(super) fn restore(&mut self, event: Event, bare: Option<EventId>) {
+        self.numbers.append(event);
         self.bare.push(bare);
-        true
     }
 
     /// A skeleton as it is if no component ever pauses.
