@@ -1,10 +1,10 @@
 //! Every maximal run of a system, up to the order of independent steps: the runs that dynamic interface reduction has
 //! to count, found with no idea of components.
 //!
-//! From: docs/theory/components.md 1. A step is an event: its process, the event before it there, its transition, the messages it
-//! consumes, each by the event that sent it, and its choices. A state is the set of events that have happened, so it
-//! remembers everything but the order of independent steps; the states without steps are the maximal runs. Every set
-//! of messages of a fitting size is tried in every state.
+//! From: docs/theory/components.md 1. A step is an event: its process, the event before it there, its transition, the
+//! messages it consumes, each by the event that sent it, and its choices. A state is the set of events that have
+//! happened, so it remembers everything but the order of independent steps; the states without steps are the maximal
+//! runs. Every set of messages of a fitting size is tried in every state.
 //! Known: runs differ if they consume different ones of several equal messages.
 //! Held by: tests/dir.rs, which has counts from elsewhere.
 

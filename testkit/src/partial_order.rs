@@ -1,8 +1,8 @@
 //! Runs as partial orders: what each process did, one step after the other, and which message went where.
 //!
-//! From: Guo et al., DEMETER (SOSP 2011), sections 3.1 and 4.2; docs/theory/components.md 1. A message is named by the step
-//! that sent it, counted along its sender, so a trace has no order but that of causes: runs that differ only in the
-//! order of independent steps are equal values, and have the same signature.
+//! From: Guo et al., DEMETER (SOSP 2011), sections 3.1 and 4.2; docs/theory/components.md 1. A message is named by the
+//! step that sent it, counted along its sender, so a trace has no order but that of causes: runs that differ only in
+//! the order of independent steps are equal values, and have the same signature.
 //! Differs: a step consumes several messages and sends several, so an interface event is a step that receives from or
 //! sends to another component, not a single send or receive. Clocks that only count what happens inside a component
 //! order its interface events: an order that comes about through other components is theirs to keep.

@@ -1,10 +1,10 @@
 //! Random protocols, each from a seed.
 //!
-//! Two families: in one, every run ends because each step takes a process to a later place; in the other
-//! processes go round in circles, and only the number of messages is bounded. Both have internal steps,
-//! single messages, quorums of every kind, choices, messages sent twice, planted panics, and properties
-//! of which some hold and some do not; and about every third state is marked as a stepping stone. What a protocol does is in the tables that `machine.rs` runs. Those
-//! for worlds in which more can happen have fewer processes, and more to go wrong.
+//! Two families: in one, every run ends because each step takes a process to a later place; in the other processes go
+//! round in circles, and only the number of messages is bounded. Both have internal steps, single messages, quorums of
+//! every kind, choices, messages sent twice, planted panics, and properties of which some hold and some do not; and
+//! about every third state is marked as a stepping stone. What a protocol does is in the tables that `machine.rs` runs.
+//! Those for worlds in which more can happen have fewer processes, and more to go wrong.
 //!
 //! Invariant: a seed yields the same protocol everywhere and always; there is no other source of chance.
 //! Held by: tests/corpus.rs, which counts what the protocols really do.

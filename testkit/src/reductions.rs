@@ -4,10 +4,10 @@
 //! whatever breaks is found and nothing else; every local state is seen; the ends of runs are the same, as vectors of
 //! local states; and without stubborn sets the reached vectors of local states are the same too. Of symmetric states
 //! some stand for others, so what was seen of them is completed by all permutations before it is compared.
-//! Known: of stubborn sets only local states and ends are promised, not their combinations (docs/theory/stubborn.md 3). Without inert
-//! messages runs end early, or end that would not: inert messages are refused where a property looks at ends, and ends
-//! are not compared with them. A channel that blocks lets processes have steps that cannot be taken, so ends are not
-//! compared there either.
+//! Known: of stubborn sets only local states and ends are promised, not their combinations (docs/theory/stubborn.md 3).
+//! Without inert messages runs end early, or end that would not: inert messages are refused where a property looks at
+//! ends, and ends are not compared with them. A channel that blocks lets processes have steps that cannot be taken, so
+//! ends are not compared there either.
 //! Held by: `tests/reduction_mutants.rs`.
 
 use std::collections::HashSet;

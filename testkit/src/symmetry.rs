@@ -1,8 +1,8 @@
 //! Is what is declared about symmetry true? Asks every handler that ran, with the processes exchanged.
 //!
-//! From: docs/theory/symmetry.md 4. A step from s that consumes X is equivariant if the renamed step, from the renamed s with the
-//! renamed X, has the renamed outcomes, for each exchange of two interchangeable processes. Properties must hold in a
-//! renamed state where they hold, and a restart must leave the renamed rest.
+//! From: docs/theory/symmetry.md 4. A step from s that consumes X is equivariant if the renamed step, from the renamed
+//! s with the renamed X, has the renamed outcomes, for each exchange of two interchangeable processes. Properties must
+//! hold in a renamed state where they hold, and a restart must leave the renamed rest.
 //! Known: what no run reaches is not asked. Nor are monitors.
 //! Held by: tests/symmetry.rs, which also plants mistakes.
 

@@ -1,8 +1,8 @@
 //! The stutter-free words of a system: what is seen of its local states along a run, without repetitions.
 //!
-//! From: docs/theory/faults.md 4. Two systems have the same words if and only if the deterministic automata of their words have;
-//! these are built together, as far as they go (the subset construction). Every prefix of a run is a run, so all
-//! states accept, and the languages differ where one automaton has a next letter and the other has not.
+//! From: docs/theory/faults.md 4. Two systems have the same words if and only if the deterministic automata of their
+//! words have; these are built together, as far as they go (the subset construction). Every prefix of a run is a run,
+//! so all states accept, and the languages differ where one automaton has a next letter and the other has not.
 //! Held by: tests/theorems.rs, where words are counted by hand.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, VecDeque};

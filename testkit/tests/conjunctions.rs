@@ -1,5 +1,5 @@
-//! How many processes satisfy a local predicate at once, component by component: the verdicts of the naive checker, with
-//! bags and in order, process by process and in groups; and at how many cuts that is looked at.
+//! How many processes satisfy a local predicate at once, component by component: the verdicts of the naive checker,
+//! with bags and in order, process by process and in groups; and at how many cuts that is looked at.
 
 use quorate::engine::components::Partition;
 use quorate::engine::{Components, Engine, Search};

@@ -1,6 +1,6 @@
-//! `--engine local` answers what the naive checker finds: on random protocols, in circles and not, with closures that are
-//! loose, followed closely, or given up; for their own properties, and for whether two processes can be in two local
-//! states at once, which is asked of every pair that the closure allows.
+//! `--engine local` answers what the naive checker finds: on random protocols, in circles and not, with closures that
+//! are loose, followed closely, or given up; for their own properties, and for whether two processes can be in two
+//! local states at once, which is asked of every pair that the closure allows.
 
 use quorate::Report;
 use quorate::engine::{CombineBy, Engine, Explore, Local, Search, strongest_reductions};
@@ -253,8 +253,8 @@ enum Word {
     Done,
 }
 
-/// Says its words one after the other; after each it waits for an answer, if it is asked to. In the end it begins again,
-/// if it is asked to.
+/// Says its words one after the other; after each it waits for an answer, if it is asked to. In the end it begins
+/// again, if it is asked to.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 struct Speaker {
     words: Vec<Word>,

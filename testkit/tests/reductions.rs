@@ -1,7 +1,8 @@
 //! No reduction changes what is found: each alone, and every combination that is allowed, against the naive checker, on
 //! random protocols, on protocols with interchangeable processes, and in all worlds that reductions are allowed in.
 //!
-//! A failure names its seed; `QUORATE_SEED=17` looks at one protocol, `QUORATE_SEEDS=50000..60000` at others than usual.
+//! A failure names its seed; `QUORATE_SEED=17` looks at one protocol, `QUORATE_SEEDS=50000..60000` at others than
+//! usual.
 
 #![expect(clippy::print_stdout, reason = "what was compared belongs to a test's output")]
 
@@ -33,7 +34,8 @@ struct Compared {
 /// A protocol of a seed, and the same without its properties; `None` if there is no such protocol.
 type Family = fn(u64) -> Option<[Model; 2]>;
 
-/// Goes through protocols: at least so many of them must be compared, and of these each number must hold and be violated.
+/// Goes through protocols: at least so many of them must be compared, and of these each number must hold and be
+/// violated.
 #[track_caller]
 fn agrees(test: &str, family: Family, usual: &tier::Family, least: usize) {
     let compared = go_through(test, usual, |seed| compare(family, seed));

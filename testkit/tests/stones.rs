@@ -1,6 +1,6 @@
-//! Stepping stones: a search in stages says nothing wrong, whatever its limits, and without limits what the naive checker
-//! says; its violations happen from the beginning. And components that start in the middle of a run reach what a search
-//! of global states reaches from there.
+//! Stepping stones: a search in stages says nothing wrong, whatever its limits, and without limits what the naive
+//! checker says; its violations happen from the beginning. And components that start in the middle of a run reach what
+//! a search of global states reaches from there.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 

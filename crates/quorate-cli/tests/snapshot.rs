@@ -1,5 +1,5 @@
-//! `snapshot` and `check --from`: the live state of the LMC paper (section 5.5), from which its bug is found; and what is
-//! said of a file that is no snapshot.
+//! `snapshot` and `check --from`: the live state of the LMC paper (section 5.5), from which its bug is found; and what
+//! is said of a file that is no snapshot.
 
 use std::path::PathBuf;
 

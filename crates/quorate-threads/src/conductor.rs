@@ -7,8 +7,8 @@
 //! comes next; points inside its primitives are passed over here. The run is on the caller's stack of coroutines, so
 //! that asking the scheduler is a call; the stacks are kept for the next run on the same operating-system thread.
 //! Known: a run is never ended early, which would leak what is on the stacks. When nothing more is wanted it is wound
-//! up: receptions find nothing, and threads go on in turn until all have ended. Only threads that never will end (stuck,
-//! or waiting to be notified) are given up.
+//! up: receptions find nothing, and threads go on in turn until all have ended. Only threads that never will end
+//! (stuck, or waiting to be notified) are given up.
 //! Held by: tests/primitives.rs, tests/runs.rs.
 
 use std::cell::{Cell, RefCell};

@@ -1,8 +1,8 @@
 //! What came of a check, for people.
 //!
 //! A violation is shown as one run of the whole system: what the components do, woven together so that every message is
-//! sent before it is received. The order is otherwise arbitrary: nothing that one component does between messages can be
-//! seen by another.
+//! sent before it is received. The order is otherwise arbitrary: nothing that one component does between messages can
+//! be seen by another.
 //! Held by: `tests/replicated_log.rs`.
 
 use std::collections::HashMap;

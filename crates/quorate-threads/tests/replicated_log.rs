@@ -1,5 +1,5 @@
-//! The replicated log of the examples: the race that only shows across two components is found, without it everything is
-//! explored, and Shuttle's own search of the whole program does not get there in ten times the runs.
+//! The replicated log of the examples: the race that only shows across two components is found, without it everything
+//! is explored, and Shuttle's own search of the whole program does not get there in ten times the runs.
 
 #[path = "../examples/replicated_log/server.rs"]
 mod server;

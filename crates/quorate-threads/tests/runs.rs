@@ -60,8 +60,8 @@ fn independent_threads_and_readers_are_run_once() {
     }
 }
 
-/// A component of three threads: two add to a sum behind a lock twice, one reads it twice; each keeps a tally of its own
-/// that nobody else touches.
+/// A component of three threads: two add to a sum behind a lock twice, one reads it twice; each keeps a tally of its
+/// own that nobody else touches.
 fn three_threads() -> Program {
     Arc::new(|_| {
         let sum = Arc::new(RwLock::new(0));

@@ -3,17 +3,16 @@
 //! From: Lamport, The Part-Time Parliament (1998); quorum transitions and the single-message variant from
 //! Bokor et al., MP-Basset (DSN 2011), figure 3. Proposer *i* has ballot and value *i* + 1 and acts once.
 //! With `--leaders interchangeable` the proposers are those of paxos/leaders.rs; acceptors are the same.
-//! Known: TLC, SPIN, rumur and `CMurphi` agree on the counts below (states, transitions, one learner):
-//! (2,3) 27,410 and 94,055; (2,4) 196,297 and 787,452; (3,3) 7,479,449 and 37,238,397; (2,3) with single
-//! messages 131,022 and 648,709; (2,3) keeping stale messages 8,649 and 20,049.
-//! With single messages, `single` counts from zero again after a majority, as figure 3 of MP-Basset does, so a reply too
-//! many still changes its proposer and `--reduce beliefs,inert` leaves 3,091 vectors of (2,3,1). With `tally` a proposer
-//! that has written has no use for replies and a learner counts on: tests/reductions.rs has 33,489 states keeping stale
-//! messages and 98,160 without, and 625 vectors in both, as many as with quorum transitions.
-//! Acceptors are interchangeable, and so are learners; proposers are not, their ballots have an order, unless they
-//! take any free one.
-//! That two acceptors never accept different values is not a property of Paxos: `--property
-//! chosen-is-accepted` is the erroneous property of Bokor et al., FORTE 2010, Table 1, and is violated.
+//! Known: TLC, SPIN, rumur and `CMurphi` agree on the counts below (states, transitions, one learner): (2,3) 27,410 and
+//! 94,055; (2,4) 196,297 and 787,452; (3,3) 7,479,449 and 37,238,397; (2,3) with single messages 131,022 and 648,709;
+//! (2,3) keeping stale messages 8,649 and 20,049. With single messages, `single` counts from zero again after a
+//! majority, as figure 3 of MP-Basset does, so a reply too many still changes its proposer and `--reduce beliefs,inert`
+//! leaves 3,091 vectors of (2,3,1). With `tally` a proposer that has written has no use for replies and a learner
+//! counts on: tests/reductions.rs has 33,489 states keeping stale messages and 98,160 without, and 625 vectors in both,
+//! as many as with quorum transitions. Acceptors are interchangeable, and so are learners; proposers are not, their
+//! ballots have an order, unless they take any free one. That two acceptors never accept different values is not a
+//! property of Paxos: `--property chosen-is-accepted` is the erroneous property of Bokor et al., FORTE 2010, Table 1,
+//! and is violated.
 //! Held by: tests/counts.rs, tests/reductions.rs, `tests/pam_generals.rs`.
 
 mod leaders;

@@ -8,7 +8,8 @@
 //! has 11 global states, which fits the 12 of figure 3 if one of its duplicates is drawn twice. The paper
 //! names no property; ours is that the system state which it calls invalid, where node 4 has received what
 //! node 0 has not sent, cannot be reached. One planted bug makes it reachable.
-//! Known: 11 states for 5 nodes; a full tree of height h has f(h) = 1 + f(h-1)^2 states, f(0) = 1: 26 for 7 nodes, 677 for 15.
+//! Known: 11 states for 5 nodes; a full tree of height h has f(h) = 1 + f(h-1)^2 states, f(0) = 1: 26 for 7 nodes, 677
+//! for 15.
 //! Held by: tests/counts.rs.
 
 use quorate::protocol::Arguments;

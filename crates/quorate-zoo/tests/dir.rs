@@ -1,5 +1,5 @@
-//! The engine `components` on the zoo: the figures of the DEMETER paper and of known counts of runs, every planted bug that
-//! it can look for, and what it refuses.
+//! The engine `components` on the zoo: the figures of the DEMETER paper and of known counts of runs, every planted bug
+//! that it can look for, and what it refuses.
 
 use std::time::{Duration, Instant};
 

@@ -1,7 +1,7 @@
 //! Every step of a whole state: transitions, and what the world does to processes and messages.
 //!
-//! From: docs/theory/kernel.md 1 and the documentation of [`World`]. A crash is another outcome of a transition; a message
-//! that can be forged is always there and never stored; a step whose messages find no room is none.
+//! From: docs/theory/kernel.md 1 and the documentation of [`World`]. A crash is another outcome of a transition; a
+//! message that can be forged is always there and never stored; a step whose messages find no room is none.
 //! Known: a selection that panics on a message is a panicking step if the channel gives the message alone;
 //! otherwise the message is not selected.
 

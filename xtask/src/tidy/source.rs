@@ -1,7 +1,7 @@
 //! Rust source taken apart, as far as the rules need it: code, comments, and strings.
 //!
-//! Known: a lexer for whole files that compile, not a parser. Raw strings, nested comments, lifetimes and characters are
-//! distinguished; what a macro makes of its tokens is not known.
+//! Known: a lexer for whole files that compile, not a parser. Raw strings, nested comments, lifetimes and characters
+//! are distinguished; what a macro makes of its tokens is not known.
 
 /// Something that stands on a line.
 #[derive(Clone, PartialEq, Eq, Debug)]

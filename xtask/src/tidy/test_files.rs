@@ -1,5 +1,5 @@
-//! Every test runs: a file of tests is part of its package's one test program, and sources with tests beside the code are
-//! built for them.
+//! Every test runs: a file of tests is part of its package's one test program, and sources with tests beside the code
+//! are built for them.
 //!
 //! Without this rule a forgotten `mod` line, or a test in a package that says `test = false`, would hold nothing and
 //! nobody would hear of it.

@@ -3,8 +3,8 @@
 //!
 //! From: Guerraoui, Yabandeh, *Model Checking a Networked System Without the Network*, figure 5 and 3.2: a global state
 //! is the local states and the messages in flight.
-//! Known: in the default world only, and without monitors. `b-dfs-memo` says the same in a fraction of the time; this is
-//! what local model checking was compared with.
+//! Known: in the default world only, and without monitors. `b-dfs-memo` says the same in a fraction of the time; this
+//! is what local model checking was compared with.
 //! Held by: testkit/tests/bounded.rs.
 
 use std::collections::HashSet;

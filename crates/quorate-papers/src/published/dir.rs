@@ -3,8 +3,8 @@
 //!
 //! Differs: the applications of the paper are implementations, ours are models of the same protocols, so that counts
 //! differ and a trace costs microseconds, not seconds. A component is a process, but of the philosophers, of whom eight
-//! with their forks are one. MPS and BDB, products of tens of thousands of lines, have no counterpart. Of the accumulator
-//! the paper says 14 executions against 18, and two message traces; the ratio is of these.
+//! with their forks are one. MPS and BDB, products of tens of thousands of lines, have no counterpart. Of the
+//! accumulator the paper says 14 executions against 18, and two message traces; the ratio is of these.
 //! Held by: crates/quorate-cli/tests/dir_table.rs.
 
 use crate::tables::{ComponentRow, ComponentTable, Saving};

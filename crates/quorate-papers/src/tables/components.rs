@@ -1,13 +1,13 @@
 //! Published tables of what it saves to explore components one by one.
 //!
-//! From: Guo et al., Practical Software Model Checking via Dynamic Interface Reduction (DEMETER, SOSP 2011), sections 5.1
-//! and 5.2. A row is run twice: component by component, and plainly, as one component of all processes, whose runs are
-//! gone through one by one with partial-order reduction. The *reduction ratio* is global traces over local traces; the
-//! *RT-ratio* the time for a local trace over the time for a run of the plain enumeration; the *speed-up* the first
+//! From: Guo et al., Practical Software Model Checking via Dynamic Interface Reduction (DEMETER, SOSP 2011), sections
+//! 5.1 and 5.2. A row is run twice: component by component, and plainly, as one component of all processes, whose runs
+//! are gone through one by one with partial-order reduction. The *reduction ratio* is global traces over local traces;
+//! the *RT-ratio* the time for a local trace over the time for a run of the plain enumeration; the *speed-up* the first
 //! over the second.
 //! Differs: where a component is one process, its local traces are counted and not gone through, so an RT-ratio may be
-//! far below 1. Neither side is asked for properties: what is compared is exploring. A plain enumeration that is stopped
-//! has its time for a run all the same; one that is not must find as many runs as were counted.
+//! far below 1. Neither side is asked for properties: what is compared is exploring. A plain enumeration that is
+//! stopped has its time for a run all the same; one that is not must find as many runs as were counted.
 //! Held by: `quorate-cli/tests/dir_table.rs`.
 
 use std::fmt::Write as _;

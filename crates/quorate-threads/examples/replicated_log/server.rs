@@ -2,9 +2,9 @@
 //! stored it. Every replica has a thread for the network, a worker, and a thread that makes checkpoints.
 //!
 //! The planted race: the primary's checkpoint thread copies the log, and then asks an atomic up to which entry the copy
-//! goes. An entry that is appended in between is said to be in the checkpoint and is not. The primary is content, and so
-//! is a backup by itself, which drops from its log what a checkpoint is said to contain. Only together do they lose an
-//! entry that was acknowledged.
+//! goes. An entry that is appended in between is said to be in the checkpoint and is not. The primary is content, and
+//! so is a backup by itself, which drops from its log what a checkpoint is said to contain. Only together do they lose
+//! an entry that was acknowledged.
 
 use quorate_threads::sync::atomic::{AtomicU32, Ordering};
 use quorate_threads::sync::{Arc, Condvar, Mutex, MutexGuard, mpsc};

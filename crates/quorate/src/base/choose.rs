@@ -25,7 +25,8 @@ pub(crate) fn for_each_closed_set<H>(
     extend(needs, 0, &mut Vec::new(), each)
 }
 
-/// Calls something for every choice of one out of each of several lists of these sizes, once for each. An error ends it.
+/// Calls something for every choice of one out of each of several lists of these sizes, once for each. An error ends
+/// it.
 pub(crate) fn for_each_choice<H>(
     sizes: &[usize],
     each: &mut dyn FnMut(&[usize]) -> Result<(), H>,

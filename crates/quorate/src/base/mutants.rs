@@ -1,5 +1,5 @@
-//! Engines with a part left out, to show that the tests notice. A mutant can answer *holds* wrongly, so without the feature
-//! `testing` there is none: [`Mutants`] is then a value without contents, and [`Mutants::has`] is `false`.
+//! Engines with a part left out, to show that the tests notice. A mutant can answer *holds* wrongly, so without the
+//! feature `testing` there is none: [`Mutants`] is then a value without contents, and [`Mutants::has`] is `false`.
 
 #![cfg_attr(not(feature = "testing"), allow(unreachable_pub, reason = "testing.rs exports it"))]
 

@@ -2,8 +2,8 @@
 //!
 //! From: Guerraoui, Yabandeh, *Model Checking a Networked System Without the Network*, 3.2 (B-DFS).
 //! Differs: states are the kernel's numbers, so a handler runs once for a local step and not once for a transition
-//! (crates/quorate-papers/src/engines/plain_depth.rs is as the paper's in that); there is one search with the bound that is given, none with
-//! smaller ones before it.
+//! (crates/quorate-papers/src/engines/plain_depth.rs is as the paper's in that); there is one search with the bound
+//! that is given, none with smaller ones before it.
 //! Known: complete up to its bound. A state that is met again on a shorter way is expanded again, since what the
 //! bound cut off behind it may be in reach now. Steps of a state are counted once, however often it is expanded.
 //! Invariant: the path leads from the start to where the search is; `met` holds, for each state that was ever on it,

@@ -1,15 +1,16 @@
 //! Local model checking: local states first, global ones only where these leave a doubt.
 //!
-//! From: Guerraoui and Yabandeh, Model Checking a Networked System Without the Network (NSDI 2011); docs/theory/closure.md. The
-//! local closure contains every local step of every run. If no combination of its local states violates a property, the
-//! property holds, and no global state was ever looked at. Else each violating combination is a candidate, and a search decides whether a run can
-//! reach it: a search of the same system in which processes stay in local states that lead to the candidate. What it
-//! finds is a real run; if it finds nothing, the candidate is refuted.
+//! From: Guerraoui and Yabandeh, Model Checking a Networked System Without the Network (NSDI 2011);
+//! docs/theory/closure.md. The local closure contains every local step of every run. If no combination of its local
+//! states violates a property, the property holds, and no global state was ever looked at. Else each violating
+//! combination is a candidate, and a search decides whether a run can reach it: a search of the same system in which
+//! processes stay in local states that lead to the candidate. What it finds is a real run; if it finds nothing, the
+//! candidate is refuted.
 //! Differs: there, candidates are verified by going through sequences of events, which is exponential in their number
-//! and, with the shortcuts that make it feasible, incomplete (crates/quorate-papers/src/engines/lmc.rs). Here few candidates are searched
-//! for alone, in a few states each; whatever is left is refuted by one search for all of them, with the reductions of
-//! `explore`. If there is no closure, because it goes on for ever or properties look at more than local states, that
-//! search answers alone.
+//! and, with the shortcuts that make it feasible, incomplete (crates/quorate-papers/src/engines/lmc.rs). Here few
+//! candidates are searched for alone, in a few states each; whatever is left is refuted by one search for all of them,
+//! with the reductions of `explore`. If there is no closure, because it goes on for ever or properties look at more
+//! than local states, that search answers alone.
 //! Invariant: the verdict is that of `explore`.
 //! Held by: testkit/tests/local.rs.
 
@@ -25,7 +26,8 @@ use crate::report::{Coverage, Details, LocalDetails, Report, Stopped, Verdict, W
 /// How many candidates are searched for alone, and in how many states each.
 const GOALS_MAX: usize = 32;
 const GOAL_STATES: u64 = 400;
-/// How many states a search without reductions may take to find the shortest run to what a search for a candidate has found.
+/// How many states a search without reductions may take to find the shortest run to what a search for a candidate has
+/// found.
 const EXPLAIN_STATES: u64 = 200_000;
 
 /// Looks at local states first, and at global ones only where these leave a doubt.

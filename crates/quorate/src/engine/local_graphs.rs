@@ -1,11 +1,10 @@
 //! Local graphs: the local states of each process by itself, and the steps between them with the messages that they
 //! consume and send. What the reductions rest on is also a picture of a protocol, one role at a time.
 //!
-//! From: docs/theory/stubborn.md 3. The graphs are those of a search that has seen everything, so they contain just the steps
-//! that can happen in a run of the whole system. Nothing is asked of the system meanwhile: a violation would end the
-//! search early, and a property would make reductions weaker.
-//! Steps that only consume are left out, as reductions may do. With blocking channels a step is shown even if there
-//! is never room for what it sends.
+//! From: docs/theory/stubborn.md 3. The graphs are those of a search that has seen everything, so they contain just the
+//! steps that can happen in a run of the whole system. Nothing is asked of the system meanwhile: a violation would end
+//! the search early, and a property would make reductions weaker. Steps that only consume are left out, as reductions
+//! may do. With blocking channels a step is shown even if there is never room for what it sends.
 //! Invariant: states are numbered in the order of steps from the initial one, and steps ordered by what is written in
 //! them, so that processes that do the same have the same graph.
 //! Held by: quorate-cli/tests/local.rs.

@@ -1,8 +1,8 @@
 //! Vertical decomposition: a search in stages, each from the interesting states that the one before it has reached.
 //!
-//! From: Guo et al., Practical Software Model Checking via Dynamic Interface Reduction (DEMETER, SOSP 2011), section 5.3:
-//! the second bug of PAM was found from three checkpoints with replicas that disagreed. A stage searches from each of its
-//! stones within a limit; where the limit is reached, it looks for stones for the next stage.
+//! From: Guo et al., Practical Software Model Checking via Dynamic Interface Reduction (DEMETER, SOSP 2011), section
+//! 5.3: the second bug of PAM was found from three checkpoints with replicas that disagreed. A stage searches from each
+//! of its stones within a limit; where the limit is reached, it looks for stones for the next stage.
 //! Differs: the paper stops a running system now and then and looks whether its state is interesting; here such states
 //! are searched for, in the same order and within the same limit as violations, by whichever engine is asked for.
 //! Known: a stage explores as much as its limit allows from each of its stones, and nothing is forgotten only if the

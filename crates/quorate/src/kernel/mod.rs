@@ -7,8 +7,8 @@
 //! is then a pair of numbers, one for the left group and one for the right; a global step is one entry of a
 //! group's list of steps and, if it sends to the other group, one look-up.
 //!
-//! In the order in which they build on each other: `options`, `state`; `process/`; `closure/`; `reductions/`; `groups/`;
-//! `prepare`; `expand`, `learn`, `sampling`, `explain`, `census`.
+//! In the order in which they build on each other: `options`, `state`; `process/`; `closure/`; `reductions/`;
+//! `groups/`; `prepare`; `expand`, `learn`, `sampling`, `explain`, `census`.
 //!
 //! PERF: `cargo xtask bench`, Paxos (3,3,1): docs/decisions/0002.
 //!

@@ -14,7 +14,8 @@ use crate::base::ProcessId;
 pub struct Consumptions<T> {
     /// Without what is in `panicking`.
     pub sets: Vec<Vec<T>>,
-    /// Messages on which the selection panics, as soon as they are there: each that does so alone, or else all together.
+    /// Messages on which the selection panics, as soon as they are there: each that does so alone, or else all
+    /// together.
     pub panicking: Vec<Vec<T>>,
 }
 

@@ -1,5 +1,5 @@
-//! Why an engine or a reduction cannot be used: the one list. A refusal is a value; its text names no option of a command
-//! line, which the program adds.
+//! Why an engine or a reduction cannot be used: the one list. A refusal is a value; its text names no option of a
+//! command line, which the program adds.
 
 use std::fmt;
 

@@ -1,5 +1,5 @@
-//! The command line: `check`, `graph`, `replay`, `list` and others for a catalogue of protocols. The program `quorate` is
-//! this with the zoo, the engines of papers and their tables; a user's own binary is this with the user's protocols.
+//! The command line: `check`, `graph`, `replay`, `list` and others for a catalogue of protocols. The program `quorate`
+//! is this with the zoo, the engines of papers and their tables; a user's own binary is this with the user's protocols.
 //!
 //! Everything that reads a clock, a terminal, a file or the environment is here, and so are the formats of
 //! files; nothing below this module knows of them.

@@ -1,7 +1,7 @@
 //! Symmetry as a user declares it: roles whose processes are interchangeable, and how ids are renamed.
 //!
-//! From: docs/theory/symmetry.md 1. [`System::build`](super::System::build) checks what can be seen before a single step: that
-//! processes which are said to be interchangeable start in the same state, up to their ids, with the same
+//! From: docs/theory/symmetry.md 1. [`System::build`](super::System::build) checks what can be seen before a single
+//! step: that processes which are said to be interchangeable start in the same state, up to their ids, with the same
 //! transitions, and that nothing else in the system distinguishes them. What handlers do is not checked here.
 //! Invariant: if there is a group then every state, message and monitor of the system can be renamed.
 //! Held by: `tests/symmetry.rs`; `testkit/tests/symmetry.rs` for what the zoo declares.

@@ -1,7 +1,7 @@
 //! Which reductions a search uses, and which go together.
 //!
-//! From: docs/theory/README.md 4. A reduction is a value that the search is given; what makes it right is beside the code that
-//! does it, in `kernel/reductions/`: inert, stubborn, beliefs, symmetry. Here is what each can be used with.
+//! From: docs/theory/README.md 4. A reduction is a value that the search is given; what makes it right is beside the
+//! code that does it, in `kernel/reductions/`: inert, stubborn, beliefs, symmetry. Here is what each can be used with.
 //! Held by: testkit/tests/reductions.rs: every combination that is allowed.
 
 use std::fmt;

@@ -1,5 +1,5 @@
-//! The kinds of channels, and what sets each apart: a table of traits. Reductions and engines ask for a trait, never for
-//! a kind; `inbox.rs` beside this does what the traits say.
+//! The kinds of channels, and what sets each apart: a table of traits. Reductions and engines ask for a trait, never
+//! for a kind; `inbox.rs` beside this does what the traits say.
 
 use std::fmt;
 

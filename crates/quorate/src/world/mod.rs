@@ -1,9 +1,9 @@
 //! The world a protocol must survive: what its channels are, how messages are delivered, what may fail.
 //!
-//! From: docs/theory/kernel.md 3; the message-passing models of Bokor et al. (FORTE 2010), the crash model of Saissi et al.
-//! (ADVCS 2011). Everything that can happen to a process and to the messages on their way to it is a step of that
-//! process: it reads and writes its own configuration only, so the kernel needs no other kind of step. A message
-//! that is on its way is kept by its receiver; budgets are per process.
+//! From: docs/theory/kernel.md 3; the message-passing models of Bokor et al. (FORTE 2010), the crash model of Saissi et
+//! al. (ADVCS 2011). Everything that can happen to a process and to the messages on their way to it is a step of that
+//! process: it reads and writes its own configuration only, so the kernel needs no other kind of step. A message that
+//! is on its way is kept by its receiver; budgets are per process.
 //!
 //! Invariant: `Inbox` is the definition of a channel, for the kernel and for replay; the naive checker of the
 //! tests has its own.

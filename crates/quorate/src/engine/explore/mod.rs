@@ -1,7 +1,7 @@
 //! Stateful search over global states.
 //!
-//! From: docs/theory/kernel.md 8. Breadth-first or depth-first is a value, the frontier; a search is the same for every number of
-//! threads (see `round`). The loop is in `run`, what follows a violation in `explain`.
+//! From: docs/theory/kernel.md 8. Breadth-first or depth-first is a value, the frontier; a search is the same for every
+//! number of threads (see `round`). The loop is in `run`, what follows a violation in `explain`.
 //! Known: breadth-first counterexamples are shortest; depth-first ones are minimised.
 //! Held by: testkit/tests/agreement.rs, crates/quorate-zoo/tests/counts.rs.
 

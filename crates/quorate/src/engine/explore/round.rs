@@ -90,7 +90,8 @@ impl Expander {
         sum
     }
 
-    /// Puts the successors into the visited set, and those that are new where they are wanted, by table. Meanwhile one thread does something else. Returns how many are new.
+    /// Puts the successors into the visited set, and those that are new where they are wanted, by table. Meanwhile one
+    /// thread does something else. Returns how many are new.
     pub(super) fn insert(
         &mut self,
         visited: &mut VisitedSet,

@@ -1,7 +1,7 @@
 //! How a property could be broken, by what the local closure allows: combinations of local states that violate it.
 //!
-//! From: LMC 4.1 and 4.2; docs/theory/closure.md 3. Local states that look the same to a property are interchangeable, so
-//! combinations are of classes of such states, and a process that makes no difference to one is left open. A
+//! From: LMC 4.1 and 4.2; docs/theory/closure.md 3. Local states that look the same to a property are interchangeable,
+//! so combinations are of classes of such states, and a process that makes no difference to one is left open. A
 //! combination that a run can reach is reached by local states that lead to it in the closure: a process never leaves
 //! them. If these states alone cannot send each other what it takes, the combination is refuted at once; if not, a
 //! search that stays within them decides (`engine/local.rs`).

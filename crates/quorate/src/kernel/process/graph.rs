@@ -1,8 +1,8 @@
 //! The local graph of one process: its local states, inboxes and configurations, and its memoized steps.
 //!
-//! From: docs/theory/kernel.md 2. A handler runs once for a local state, the messages it consumes and the choices it makes, and
-//! its answer is remembered. What the world does to a process, from the delivery of a message to a crash, is a step of
-//! its configuration like any other.
+//! From: docs/theory/kernel.md 2. A handler runs once for a local state, the messages it consumes and the choices it
+//! makes, and its answer is remembered. What the world does to a process, from the delivery of a message to a crash, is
+//! a step of its configuration like any other.
 //!
 //! A monitor is a process without steps on which arriving messages, the events that it hears, take effect at
 //! once.

@@ -1,8 +1,8 @@
-//! The local steps of a process as searches have seen them, whatever was left out of its inbox, and what follows for its
-//! local states: what may still be sent, what can still make a difference.
+//! The local steps of a process as searches have seen them, whatever was left out of its inbox, and what follows for
+//! its local states: what may still be sent, what can still make a difference.
 //!
-//! From: docs/theory/stubborn.md 5 and docs/theory/inert.md 1. A reduced search relies on these steps, and is right if they contain all local steps of
-//! the search itself. So the search is repeated until it sees nothing new.
+//! From: docs/theory/stubborn.md 5 and docs/theory/inert.md 1. A reduced search relies on these steps, and is right if
+//! they contain all local steps of the search itself. So the search is repeated until it sees nothing new.
 //! Invariant: they only grow, so the repetition ends.
 //! Held by: testkit/tests/reductions.rs.
 

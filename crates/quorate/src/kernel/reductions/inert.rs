@@ -1,7 +1,8 @@
 //! Inert messages: those that can make no difference to their receiver any more are left out of its inbox.
 //!
-//! From: docs/theory/inert.md 2. A message is live in a local state if some transition there consumes it, alone or with others
-//! that were ever sent, and does anything else, or if it is live in a local state that can be reached from there.
+//! From: docs/theory/inert.md 2. A message is live in a local state if some transition there consumes it, alone or with
+//! others that were ever sent, and does anything else, or if it is live in a local state that can be reached from
+//! there.
 //! Known: relies on what was seen of the process, as all reductions do.
 //! Held by: testkit/tests/reductions.rs.
 

@@ -1,8 +1,9 @@
 //! Is what is wrong once wrong for ever?
 //!
-//! From: docs/theory/stubborn.md 6. A stubborn search finds every violation that stays, and every one of a single process; for
-//! these it need not care which steps change what properties see. Agreement stays broken once two have decided
-//! differently: that is read off the local graphs, by trying every change of a view in every combination of views.
+//! From: docs/theory/stubborn.md 6. A stubborn search finds every violation that stays, and every one of a single
+//! process; for these it need not care which steps change what properties see. Agreement stays broken once two have
+//! decided differently: that is read off the local graphs, by trying every change of a view in every combination of
+//! views.
 
 use std::collections::BTreeSet;
 

@@ -1,15 +1,15 @@
 //! Symmetry: of states that differ only in which of several interchangeable processes does what, one is searched.
 //!
-//! From: docs/theory/symmetry.md 2. A permutation acts on a vector of states: it moves the states and renames the processes
-//! inside them. The representative of a vector is the least vector that permutations make of it. To find it without
-//! trying them all, the members of a group are sorted by what the whole vector says of them, whatever their names
-//! are; only where that leaves a choice is every one tried.
+//! From: docs/theory/symmetry.md 2. A permutation acts on a vector of states: it moves the states and renames the
+//! processes inside them. The representative of a vector is the least vector that permutations make of it. To find it
+//! without trying them all, the members of a group are sorted by what the whole vector says of them, whatever their
+//! names are; only where that leaves a choice is every one tried.
 //!
 //! That a permutation makes no difference is not believed but checked, on every local step that is met and for
 //! permutations that make up all others: a declaration that is wrong ends the search with the name of the handler.
 //!
-//! Known: reductions rely on what was seen of all processes, and a search sees representatives only. So what was seen of
-//! one process is added to what was seen of those it can be exchanged with ([`saturate`]).
+//! Known: reductions rely on what was seen of all processes, and a search sees representatives only. So what was seen
+//! of one process is added to what was seen of those it can be exchanged with ([`saturate`]).
 //! Held by: testkit/tests/reductions.rs; crates/quorate-zoo/tests/reductions.rs (orbits add up to all states).
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};

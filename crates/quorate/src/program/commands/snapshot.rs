@@ -1,5 +1,5 @@
-//! `snapshot`: a state of the whole system, with its messages in flight, from a step of a trace; and `check --from`, which
-//! starts there.
+//! `snapshot`: a state of the whole system, with its messages in flight, from a step of a trace; and `check --from`,
+//! which starts there.
 //!
 //! A snapshot is kept as the steps that lead to it: messages are referred to by the step that sent them, so nothing of
 //! the user's types has to be read back from text. The instance that starts there may be another one, with more to do

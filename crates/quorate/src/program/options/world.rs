@@ -29,10 +29,10 @@ pub(crate) fn options() -> Vec<Arg> {
             .value_parser(|text: &str| number(text, 0, BUDGET_MAX as u64))
     };
     let args = [
-        Arg::new("channel").value_name("NAME").value_parser(|text: &str| text.parse::<Channel>()).help(
-            "How messages wait: bag (unless given), set, fifo, mailbox, lossy, lossy-fifo, lossy-mailbox, \
-             duplicating, blocking:N or overwriting:N",
-        ),
+        Arg::new("channel")
+            .value_name("NAME")
+            .value_parser(|text: &str| text.parse::<Channel>())
+            .help(format!("How messages wait, bag unless given: {}", Channel::EXPECTED)),
         Arg::new("delivery")
             .alias("model")
             .value_name("HOW")

@@ -1,5 +1,5 @@
-//! Everything that this checker asks of the user's code, through [`Handlers`](crate::model::Handlers): guards, selections,
-//! handlers, restarts.
+//! Everything that this checker asks of the user's code, through [`Handlers`](crate::model::Handlers): guards,
+//! selections, handlers, restarts.
 //!
 //! Invariant: the answer of a handler to an input is remembered.
 //! Held by: testkit/tests/dir.rs; testkit/tests/nested.rs (restarts); testkit/tests/purity.rs.
