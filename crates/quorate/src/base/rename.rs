@@ -23,7 +23,7 @@ use super::ids::{PROCESSES_MAX, ProcessId, RoleName};
 ///
 /// ```
 /// use quorate::{ProcessId, Rename};
-/// use quorate::protocol::Renaming;
+/// use quorate::Renaming;
 /// use std::collections::BTreeSet;
 ///
 /// #[derive(Clone, PartialEq, Eq, Hash, Debug, Rename)]
