@@ -15,6 +15,35 @@ use crate::report::{Coverage, Report, Stopped, Watch};
 use crate::world::{World, WorldError};
 
 /// Checks a system: `quorate::check(system).assert_holds()`.
+///
+/// ```
+/// use quorate::{Role, RoleName, System, Transitions, observe};
+///
+/// const COUNTERS: RoleName = RoleName::new("counter");
+///
+/// # #[derive(Clone, PartialEq, Eq, Hash, Debug)]
+/// # struct Counter(u8);
+/// # impl Role for Counter {
+/// #     type Message = ();
+/// #     fn transitions(&self, t: &mut Transitions<Self>) {
+/// #         t.internal("count").when(|c| c.0 < 3).run(|c, _| c.0 += 1);
+/// #     }
+/// # }
+/// /// Two processes that count to three each.
+/// fn counters(most: u8) -> System<()> {
+///     System::new().role(COUNTERS, 2, |_| Counter(0)).invariant(
+///         "few in all",
+///         observe(|counter: &Counter| counter.0),
+///         move |counts| counts.iter().sum::<u8>() <= most,
+///     )
+/// }
+///
+/// quorate::check(counters(6)).assert_holds();
+///
+/// let violation = quorate::check(counters(4)).assert_violated();
+/// assert_eq!(violation.broken.property(), "few in all");
+/// assert_eq!(violation.trace.steps.len(), 5);
+/// ```
 pub fn check<M: Message>(system: System<M>) -> Check {
     Check {
         model: system.build(),
@@ -92,6 +121,33 @@ enum Reduce {
 }
 
 /// A check that has not run yet.
+///
+/// ```
+/// use quorate::{Report, Role, RoleName, System, Transitions, Verdict, World, observe};
+/// use std::time::Duration;
+///
+/// # #[derive(Clone, PartialEq, Eq, Hash, Debug)]
+/// # struct Counter(u8);
+/// # impl Role for Counter {
+/// #     type Message = ();
+/// #     fn transitions(&self, t: &mut Transitions<Self>) {
+/// #         t.internal("count").when(|c| c.0 < 3).run(|c, _| c.0 += 1);
+/// #     }
+/// # }
+/// # let counters = || {
+/// #     System::new()
+/// #         .role(RoleName::new("counter"), 2, |_| Counter(0))
+/// #         .invariant("at most three", observe(|c: &Counter| c.0), |counts| counts.iter().all(|c| *c <= 3))
+/// # };
+/// // With faults, and not for ever.
+/// let restarting = World::default().restart("counter", 1);
+/// quorate::check(counters()).world(restarting).time_max(Duration::from_secs(60)).assert_holds();
+///
+/// // What comes of it is a report. A limit that is reached ends in *unknown*, never in *holds*.
+/// let report: Report = quorate::check(counters()).unreduced().states_max(10).run()?;
+/// assert!(matches!(report.verdict, Verdict::Unknown(_)));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[must_use = "a check does nothing until it runs"]
 pub struct Check {
     model: Result<Model, SystemError>,

@@ -60,6 +60,32 @@ pub fn main(protocols: impl IntoIterator<Item = Protocol>) -> ExitCode {
 }
 
 /// The program, for some protocols; other crates add engines and commands to it.
+///
+/// ```
+/// use quorate::program::Program;
+/// use quorate::{Protocol, Role, RoleName, System, Transitions, observe};
+///
+/// # #[derive(Clone, PartialEq, Eq, Hash, Debug)]
+/// # struct Counter(u8);
+/// # impl Role for Counter {
+/// #     type Message = ();
+/// #     fn transitions(&self, t: &mut Transitions<Self>) {
+/// #         t.internal("count").when(|c| c.0 < 3).run(|c, _| c.0 += 1);
+/// #     }
+/// # }
+/// let counter = Protocol::new("counter", "counts to three", |arguments| {
+///     System::new()
+///         .role(RoleName::new("counter"), arguments.number("counters"), |_| Counter(0))
+///         .invariant("at most three", observe(|c: &Counter| c.0), |counts| counts.iter().all(|c| *c <= 3))
+/// });
+/// let program = Program::new([counter.number("counters", 1, 1..=8, "how many count")]);
+///
+/// // As `check counter --counters 2 --reduce none` on the command line.
+/// let answer = program.answer(&["counter", "--counters", "2", "--reduce", "none"])?;
+/// answer.report.assert_holds();
+/// assert_eq!(answer.report.coverage.states, 4 * 4);
+/// # Ok::<(), quorate::program::Failure>(())
+/// ```
 pub struct Program {
     name: String,
     protocols: Vec<Protocol>,

@@ -27,6 +27,42 @@ pub struct Observation<O> {
 }
 
 /// Observes the processes of one role. Add further roles with [`Observation::and`].
+///
+/// ```
+/// use quorate::{Role, RoleName, System, Transitions, observe};
+///
+/// # const FOLLOWERS: RoleName = RoleName::new("follower");
+/// #[derive(Clone, PartialEq, Eq, Hash, Debug)]
+/// struct Leader { value: u8, sent: bool }
+///
+/// #[derive(Clone, PartialEq, Eq, Hash, Debug, Default)]
+/// struct Follower { value: Option<u8> }
+///
+/// # impl Role for Leader {
+/// #     type Message = u8;
+/// #     fn transitions(&self, t: &mut Transitions<Self>) {
+/// #         t.internal("send").when(|l| !l.sent).run(|l, out| {
+/// #             l.sent = true;
+/// #             out.send_all(FOLLOWERS, l.value);
+/// #         });
+/// #     }
+/// # }
+/// # impl Role for Follower {
+/// #     type Message = u8;
+/// #     fn transitions(&self, t: &mut Transitions<Self>) {
+/// #         t.message("follow").run(|f, value, _| f.value = Some(*value.body));
+/// #     }
+/// # }
+/// # let system = System::new()
+/// #     .role(RoleName::new("leader"), 1, |_| Leader { value: 7, sent: false })
+/// #     .role(FOLLOWERS, 2, |_| Follower::default());
+/// let values = observe(|leader: &Leader| Some(leader.value)).and(|follower: &Follower| follower.value);
+/// let system = system.invariant("agreement", values, |values| {
+///     let known: Vec<u8> = values.iter().flatten().copied().collect();
+///     known.iter().all(|value| *value == known[0])
+/// });
+/// quorate::check(system).assert_holds();
+/// ```
 pub fn observe<S: Content, O: Content>(of: impl Fn(&S) -> O + Send + Sync + 'static) -> Observation<O> {
     Observation { parts: Vec::new(), result: std::marker::PhantomData }.and(of)
 }
@@ -63,6 +99,26 @@ pub enum When {
 type HoldsFn = dyn Fn(&[&Value]) -> bool + Send + Sync;
 
 /// A condition over the observations of all processes.
+///
+/// A property of its own, tried on a state before it is [added](crate::System::property) to a system:
+///
+/// ```
+/// use quorate::model::Value;
+/// use quorate::observe;
+/// use quorate::property::{Property, When};
+///
+/// #[derive(Clone, PartialEq, Eq, Hash, Debug)]
+/// struct Voter { voted: bool }
+///
+/// fn all_vote() -> Property {
+///     let voted = observe(|voter: &Voter| voter.voted);
+///     Property::new("all vote", When::AtEnd, voted, |voted| voted.iter().all(|one| *one))
+/// }
+///
+/// let [voted, silent] = [true, false].map(|voted| Value::new(Voter { voted }));
+/// assert!(all_vote().check([&voted, &voted]).is_ok());
+/// assert!(all_vote().check([&voted, &silent]).is_err());
+/// ```
 #[derive(Clone)]
 pub struct Property {
     name: String,

@@ -113,6 +113,35 @@ impl Arguments {
 type BuildFn = dyn Fn(&Arguments) -> Result<Model, SystemError> + Send + Sync;
 
 /// A protocol with its name, parameters and planted bugs.
+///
+/// ```
+/// use quorate::engine::{Engine, Explore, Search};
+/// use quorate::{Protocol, Role, RoleName, System, Transitions, observe};
+///
+/// # #[derive(Clone, PartialEq, Eq, Hash, Debug)]
+/// # struct Counter { at: usize, limit: usize, by: usize }
+/// # impl Role for Counter {
+/// #     type Message = ();
+/// #     fn transitions(&self, t: &mut Transitions<Self>) {
+/// #         t.internal("count").when(|c| c.at < c.limit).run(|c, _| c.at += c.by);
+/// #     }
+/// # }
+/// let protocol = Protocol::new("counter", "counts to a limit", |arguments| {
+///     let limit = arguments.number("limit");
+///     let by = if arguments.bug() == Some("by-two") { 2 } else { 1 };
+///     System::new()
+///         .role(RoleName::new("counter"), 1, |_| Counter { at: 0, limit, by })
+///         .invariant("within the limit", observe(|c: &Counter| c.at <= c.limit), |within| within[0])
+/// })
+/// .number("limit", 4, 1..=100, "how far it counts")
+/// .bug("by-two", "counts two at a time");
+///
+/// // What `check counter --limit 5 --bug by-two` checks.
+/// let arguments = protocol.arguments([("limit", "5")], Some("by-two"))?;
+/// let model = protocol.instance(&arguments)?;
+/// Explore::default().run(&model, &Search::default(), &mut ()).assert_violated();
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 pub struct Protocol {
     name: &'static str,
     about: &'static str,

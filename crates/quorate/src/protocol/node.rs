@@ -28,6 +28,42 @@ use crate::model::RoleMembers;
 use crate::model::Script;
 
 /// A state machine that reacts to inputs, one at a time.
+///
+/// ```
+/// use quorate::protocol::{Commands, Stepped};
+/// use quorate::{Node, ProcessId, RoleName, System, observe};
+///
+/// const PEERS: RoleName = RoleName::new("peer");
+///
+/// #[derive(Clone, PartialEq, Eq, Hash, Debug, Default)]
+/// struct Peer { suspects: bool }
+///
+/// impl Node for Peer {
+///     type Message = ();
+///     type Timer = ();
+///
+///     fn on_start(&mut self, out: &mut Commands<'_, (), ()>) {
+///         out.send_all(PEERS, ());
+///         out.set_timer(());
+///     }
+///
+///     fn on_message(&mut self, _: ProcessId, _: &(), out: &mut Commands<'_, (), ()>) {
+///         out.cancel_timer(&());
+///     }
+///
+///     fn on_timer(&mut self, _: &(), _: &mut Commands<'_, (), ()>) {
+///         self.suspects = true;
+///     }
+/// }
+///
+/// let system = System::new().role(PEERS, 2, |_| Stepped::new(Peer::default())).invariant(
+///     "nobody suspects",
+///     observe(|peer: &Stepped<Peer>| peer.inspect(|peer| peer.suspects)),
+///     |suspects| suspects.iter().all(|one| !one),
+/// );
+/// // A message may take longer than any timer.
+/// quorate::check(system).assert_violated();
+/// ```
 pub trait Node: 'static {
     /// What nodes say to each other.
     type Message: Message;

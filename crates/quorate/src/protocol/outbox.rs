@@ -80,6 +80,42 @@ impl<'a, M> IntoIterator for Quorum<'a, M> {
 }
 
 /// What a handler sends, emits and leaves to chance.
+///
+/// ```
+/// use quorate::{Outbox, Role, RoleName, System, Transitions, observe};
+///
+/// const CANDIDATES: RoleName = RoleName::new("candidate");
+///
+/// #[derive(Clone, PartialEq, Eq, Hash, Debug, Default)]
+/// struct Candidate { ticket: u8, leads: bool }
+///
+/// impl Candidate {
+///     /// Draws a ticket and shows it to the others; the highest wins.
+///     fn draw(&mut self, out: &mut Outbox<u8>) {
+///         self.ticket = out.choose([1, 2, 3]);
+///         out.emit(format!("drew {}", self.ticket));
+///         for other in out.members(CANDIDATES).to_vec() {
+///             if other != out.me() {
+///                 out.send(other, self.ticket);
+///             }
+///         }
+///     }
+/// }
+/// # impl Role for Candidate {
+/// #     type Message = u8;
+/// #     fn transitions(&self, t: &mut Transitions<Self>) {
+/// #         t.internal("draw").when(|c| c.ticket == 0).run(Self::draw);
+/// #         t.message("compare").of(|c, _| c.ticket > 0).run(|c, other, _| c.leads = c.ticket >= *other.body);
+/// #     }
+/// # }
+///
+/// let system = System::new()
+///     .role(CANDIDATES, 2, |_| Candidate::default())
+///     .invariant("one leader", observe(|c: &Candidate| c.leads), |leads| !(leads[0] && leads[1]));
+/// // Every alternative is tried, so both draw the same ticket in some run.
+/// let violation = quorate::check(system).assert_violated();
+/// assert_eq!(violation.trace.steps.len(), 4);
+/// ```
 pub struct Outbox<M> {
     me: ProcessId,
     roles: Arc<RoleMembers>,

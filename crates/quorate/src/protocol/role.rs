@@ -17,6 +17,31 @@ pub trait Message: Clone + Content {}
 impl<T: Clone + Content> Message for T {}
 
 /// The local state of a kind of process, and what such a process can do.
+///
+/// ```
+/// use quorate::{Role, RoleName, System, Transitions, World, observe};
+///
+/// #[derive(Clone, PartialEq, Eq, Hash, Debug, Default)]
+/// struct Counter { in_memory: u8, on_disk: u8 }
+///
+/// impl Role for Counter {
+///     type Message = ();
+///
+///     fn transitions(&self, t: &mut Transitions<Self>) {
+///         t.internal("count").when(|c| c.in_memory < 3).run(|c, _| c.in_memory += 1);
+///         t.internal("save").run(|c, _| c.on_disk = c.in_memory);
+///     }
+///
+///     fn restarted(&self) -> Self {
+///         Counter { in_memory: self.on_disk, ..self.clone() }
+///     }
+/// }
+///
+/// let system = System::new()
+///     .role(RoleName::new("counter"), 1, |_| Counter::default())
+///     .invariant("the disk is not ahead", observe(|c: &Counter| c.on_disk <= c.in_memory), |fine| fine[0]);
+/// quorate::check(system).world(World::default().restart("counter", 1)).assert_holds();
+/// ```
 pub trait Role: Clone + Content {
     /// What the processes of this system say to each other.
     type Message: Message;
@@ -124,6 +149,36 @@ impl<S: Role> Spec<S> {
 }
 
 /// Collects the transitions of a role.
+///
+/// ```
+/// use quorate::{Role, RoleName, System, Transitions, all_of, observe};
+///
+/// const PEERS: RoleName = RoleName::new("peer");
+///
+/// #[derive(Clone, PartialEq, Eq, Hash, Debug, Default)]
+/// struct Peer { voted: bool, commits: Option<bool> }
+///
+/// impl Role for Peer {
+///     type Message = bool;
+///
+///     fn transitions(&self, t: &mut Transitions<Self>) {
+///         t.internal("vote").when(|peer| !peer.voted).run(|peer, out| {
+///             peer.voted = true;
+///             let vote = out.choose([true, false]);
+///             out.send_all(PEERS, vote);
+///         });
+///         t.message("abort").of(|_, vote| !vote).run(|peer, _, _| peer.commits = Some(false));
+///         t.quorum("commit", all_of(PEERS)).of(|_, vote| *vote).run(|peer, _, _| peer.commits = Some(true));
+///     }
+/// }
+///
+/// let system = System::new()
+///     .role(PEERS, 3, |_| Peer::default())
+///     .at_end("all decide alike", observe(|peer: &Peer| peer.commits), |commits| {
+///         commits[0].is_some() && commits.iter().all(|one| *one == commits[0])
+///     });
+/// quorate::check(system).assert_holds();
+/// ```
 pub struct Transitions<S: Role> {
     pub(super) specs: Vec<Spec<S>>,
 }

@@ -33,6 +33,42 @@ struct Forgery {
 }
 
 /// A system under construction: its processes and what must hold.
+///
+/// ```
+/// use quorate::{Role, RoleName, System, Transitions, observe};
+///
+/// const SERVER: RoleName = RoleName::new("server");
+/// const CLIENTS: RoleName = RoleName::new("client");
+///
+/// # #[derive(Clone, PartialEq, Eq, Hash, Debug)]
+/// # struct Server;
+/// # impl Role for Server {
+/// #     type Message = ();
+/// #     fn transitions(&self, t: &mut Transitions<Self>) {
+/// #         t.message("serve").run(|_, request, out| out.send(request.from, ()));
+/// #     }
+/// # }
+/// # #[derive(Clone, PartialEq, Eq, Hash, Debug, Default)]
+/// # struct Client { asked: bool, served: bool }
+/// # impl Role for Client {
+/// #     type Message = ();
+/// #     fn transitions(&self, t: &mut Transitions<Self>) {
+/// #         t.internal("ask").when(|c| !c.asked).run(|c, out| {
+/// #             c.asked = true;
+/// #             out.send_all(SERVER, ());
+/// #         });
+/// #         t.message("served").run(|c, _, _| c.served = true);
+/// #     }
+/// # }
+/// let system = System::new()
+///     .role(SERVER, 1, |_| Server)
+///     .role(CLIENTS, 2, |_| Client::default())
+///     .invariant("who is served has asked", observe(|c: &Client| (c.asked, c.served)), |clients| {
+///         clients.iter().all(|(asked, served)| *asked || !served)
+///     })
+///     .at_end("all are served", observe(|c: &Client| c.served), |served| served.iter().all(|one| *one));
+/// quorate::check(system).assert_holds();
+/// ```
 pub struct System<M> {
     members: Vec<Member>,
     roles: Vec<(&'static str, Vec<ProcessId>)>,

@@ -16,6 +16,28 @@ use crate::replay::Violation;
 use crate::world::StepKind;
 
 /// The answer, with what was done to find it.
+///
+/// ```
+/// use quorate::{Report, Role, RoleName, System, Transitions, observe};
+///
+/// # #[derive(Clone, PartialEq, Eq, Hash, Debug)]
+/// # struct Counter(u8);
+/// # impl Role for Counter {
+/// #     type Message = ();
+/// #     fn transitions(&self, t: &mut Transitions<Self>) {
+/// #         t.internal("count").when(|c| c.0 < 3).run(|c, _| c.0 += 1);
+/// #     }
+/// # }
+/// # let system = System::new()
+/// #     .role(RoleName::new("counter"), 2, |_| Counter(0))
+/// #     .invariant("at most three", observe(|c: &Counter| c.0), |counts| counts.iter().all(|c| *c <= 3));
+/// // Two processes that count to three each, in every order.
+/// let report: Report = quorate::check(system).unreduced().run()?;
+/// report.assert_holds();
+/// assert_eq!(report.properties, ["at most three"]);
+/// assert_eq!((report.coverage.states, report.coverage.depth), (4 * 4, 6));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct Report {

@@ -5,6 +5,31 @@ use std::fmt;
 use crate::replay::Violation;
 
 /// The answer.
+///
+/// ```
+/// use quorate::{Role, RoleName, System, Transitions, Verdict, observe};
+///
+/// # #[derive(Clone, PartialEq, Eq, Hash, Debug)]
+/// # struct Counter(u8);
+/// # impl Role for Counter {
+/// #     type Message = ();
+/// #     fn transitions(&self, t: &mut Transitions<Self>) {
+/// #         t.internal("count").when(|c| c.0 < 3).run(|c, _| c.0 += 1);
+/// #     }
+/// # }
+/// # let system = System::new()
+/// #     .role(RoleName::new("counter"), 1, |_| Counter(0))
+/// #     .invariant("at most two", observe(|c: &Counter| c.0), |counts| counts.iter().all(|c| *c <= 2));
+/// // A process that counts to three, which its property forbids.
+/// let answer = match quorate::check(system).run()?.verdict {
+///     Verdict::Holds => "right".to_string(),
+///     Verdict::HoldsWithin(reservation) => format!("right, but {reservation}"),
+///     Verdict::Violated(violation) => format!("wrong after {} steps", violation.trace.steps.len()),
+///     Verdict::Unknown(stopped) => format!("who knows: {stopped}"),
+/// };
+/// assert_eq!(answer, "wrong after 3 steps");
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Debug)]
 pub enum Verdict {
     /// Every reachable state was seen and none violates a property.
