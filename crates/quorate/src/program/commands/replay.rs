@@ -6,7 +6,7 @@
 
 use std::fs::File;
 use std::io::{self, Read};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use clap::{Arg, ArgMatches, value_parser};
 use serde_json::Value;
@@ -37,13 +37,7 @@ impl Command for ReplayCommand {
         let example = program.protocols().first().map_or("PROTOCOL", Protocol::name);
         Ok(clap::Command::new("replay")
             .about("Runs the trace of a violation again, on the protocol itself, and confirms what is broken")
-            .arg(
-                Arg::new("FILE")
-                    .required(true)
-                    .value_parser(value_parser!(std::path::PathBuf))
-                    .help("What 'check --json' or 'check --trace' wrote; '-' is standard input"),
-            )
-            .args([json_option(), svg_option()])
+            .args([story_file(), json_option(), svg_option()])
             .after_help(format!(
                 "Examples:\n  \
                  {name} check {example} --trace run.json\n  \
@@ -54,7 +48,7 @@ impl Command for ReplayCommand {
     }
 
     fn run(&self, program: &Program, given: &ArgMatches) -> Result<u8, Failure> {
-        let path = given.get_one::<std::path::PathBuf>("FILE").map_or(Path::new("-"), |path| path.as_path());
+        let path = story_path(given);
         let bad = |reason: String| Failure::Data(format!("{} {reason}", called(path)));
         let picture = AnswerFile::named("svg", given)?;
         let story = story(path)?;
@@ -73,6 +67,19 @@ impl Command for ReplayCommand {
         printed.and(drawn)?;
         Ok(1)
     }
+}
+
+/// The argument that names a file with a story.
+pub(crate) fn story_file() -> Arg {
+    Arg::new("FILE")
+        .required(true)
+        .value_parser(value_parser!(PathBuf))
+        .help("What 'check --json' or 'check --trace' wrote; '-' is standard input")
+}
+
+/// What that argument names.
+pub(crate) fn story_path(given: &ArgMatches) -> &Path {
+    given.get_one::<PathBuf>("FILE").map_or(Path::new("-"), |path| path.as_path())
 }
 
 /// What a file is called in an error.

@@ -6,13 +6,13 @@
 //! or a planted bug, as long as the steps can be taken in it.
 //! Held by: quorate-cli/tests/snapshot.rs.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use clap::{Arg, ArgMatches, value_parser};
 use serde::Serialize;
 
 use super::Command;
-use super::replay::{called, rebuilt, story};
+use super::replay::{called, rebuilt, story, story_file, story_path};
 use crate::model::Model;
 use crate::program::Program;
 use crate::program::failure::Failure;
@@ -47,12 +47,7 @@ impl Command for SnapshotCommand {
         let example = program.protocols().first().map_or("PROTOCOL", Protocol::name);
         Ok(clap::Command::new("snapshot")
             .about("Writes a state of the whole system, with its messages in flight, from a step of a trace")
-            .arg(
-                Arg::new("FILE")
-                    .required(true)
-                    .value_parser(value_parser!(std::path::PathBuf))
-                    .help("What 'check --json' or 'check --trace' wrote; '-' is standard input"),
-            )
+            .arg(story_file())
             .arg(
                 named(Arg::new("step"))
                     .value_name("NUMBER")
@@ -63,7 +58,7 @@ impl Command for SnapshotCommand {
             .arg(
                 named(Arg::new("output"))
                     .value_name("FILE")
-                    .value_parser(value_parser!(std::path::PathBuf))
+                    .value_parser(value_parser!(PathBuf))
                     .help("Write it to a file instead of printing it"),
             )
             .after_help(format!(
@@ -75,7 +70,7 @@ impl Command for SnapshotCommand {
     }
 
     fn run(&self, program: &Program, given: &ArgMatches) -> Result<u8, Failure> {
-        let path = given.get_one::<PathBuf>("FILE").map_or(Path::new("-"), |path| path.as_path());
+        let path = story_path(given);
         let bad = |reason: String| Failure::Data(format!("{} {reason}", called(path)));
         let mut story = story(path)?;
         let (_, _, model) = rebuilt(program.protocols(), &story).map_err(bad)?;
