@@ -34,7 +34,7 @@ pub fn differences(
 ) -> Vec<String> {
     let mut differences = Vec::new();
     // Small protocols fit narrow slots, which are exact, unless there are none.
-    let by_fingerprint = engine.visited == Visited::Fingerprint && search.get_tuning().narrow_max == 0;
+    let by_fingerprint = engine.visited == Visited::Fingerprint && search.current_tuning().narrow_max == 0;
     let differs = &mut differences;
     match &report.verdict {
         Verdict::Violated(violation) => violation_differs(model, found, engine.order, violation, differs),

@@ -28,7 +28,7 @@ fn noticed(mutant: Mutant, which: &[Reduction], (family, protocols): Protocols, 
             }
             let Some(found) = search(model, STATES_MAX) else { return false };
             let (engine, right) = search_with(which, model, *seed);
-            let tuning = Tuning { mutants: mutant.into(), ..right.get_tuning() };
+            let tuning = Tuning { mutants: mutant.into(), ..right.current_tuning() };
             difference(model, &found, &engine, &right.tuning(tuning)).is_some()
         })
     };

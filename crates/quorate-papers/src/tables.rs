@@ -375,7 +375,7 @@ impl Rows<'_> {
             line.push("--quiet".to_string());
         }
         let line: Vec<&str> = line.iter().map(String::as_str).collect();
-        self.program.job_of_line(&line, start)
+        self.program.job(&line, start)
     }
 }
 

@@ -19,7 +19,7 @@ impl Search {
     }
 
     /// The sizes, and the mutant if there is one.
-    pub fn get_tuning(&self) -> Tuning {
+    pub fn current_tuning(&self) -> Tuning {
         self.tuning
     }
 }

@@ -151,11 +151,11 @@ impl Program {
 
     /// The answer to a line of `check`, such as `["paxos", "--reduce", "none"]`; nothing is printed but progress.
     pub fn answer(&self, line: &[&str]) -> Result<Answer, Failure> {
-        self.job_of_line(line, &[])?.run()
+        self.job(line, &[])?.run()
     }
 
     /// The search that a line of `check` asks for; after these steps, if there are any.
-    pub fn job_of_line(&self, line: &[&str], steps: &[TraceStep]) -> Result<Job<'_>, Failure> {
+    pub fn job(&self, line: &[&str], steps: &[TraceStep]) -> Result<Job<'_>, Failure> {
         let line: Vec<OsString> =
             [self.name(), "check"].into_iter().chain(line.iter().copied()).map(OsString::from).collect();
         let mut command = self.command_line(self.name())?;
@@ -166,11 +166,6 @@ impl Program {
         };
         let (protocol, given) = self.chosen(given)?;
         Job::new(self, protocol, given, steps)
-    }
-
-    /// The search that the options of `check PROTOCOL` ask for.
-    fn job<'p>(&self, protocol: &'p Protocol, given: &ArgMatches) -> Result<Job<'p>, Failure> {
-        Job::new(self, protocol, given, &[])
     }
 
     /// Does what a command line says, and returns the exit code.

@@ -5,7 +5,7 @@ use clap::{Arg, ArgMatches, value_parser};
 use super::Command;
 use crate::program::Program;
 use crate::program::failure::Failure;
-use crate::program::job::Answer;
+use crate::program::job::{Answer, Job};
 use crate::program::options::{
     json_option, limit_options, named, one_protocol, quiet_option, reductions, search_options, svg_option,
     with_protocols, world,
@@ -47,7 +47,7 @@ impl Command for Check {
 
     fn run(&self, program: &Program, given: &ArgMatches) -> Result<u8, Failure> {
         let (protocol, given) = program.chosen(given)?;
-        let job = program.job(protocol, given)?;
+        let job = Job::new(program, protocol, given, &[])?;
         let file = AnswerFile::named("trace", given)?;
         let picture = AnswerFile::named("svg", given)?;
         let Answer { report, json, time } = job.run()?;
