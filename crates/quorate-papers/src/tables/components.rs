@@ -70,7 +70,7 @@ pub struct Saving {
 /// An exploration that was run.
 struct Explored {
     verdict: Verdict,
-    interfaces: ComponentCounts,
+    counts: ComponentCounts,
     time: Duration,
 }
 
@@ -94,14 +94,14 @@ struct Line<'t> {
 impl Line<'_> {
     /// What it saves here.
     fn saving(&self) -> Saving {
-        let ComponentCounts { local_traces, global_skeletons, global_traces, .. } = self.apart.interfaces;
+        let ComponentCounts { local_traces, global_skeletons, global_traces, .. } = self.apart.counts;
         let reduction_ratio = local_traces.zip(global_traces).map(|(local, global)| over(global, local));
         let for_a_trace = local_traces.map(|traces| self.apart.time.as_secs_f64() / over(traces, 1));
         let for_a_run = self
             .plain
             .as_ref()
-            .filter(|plain| plain.interfaces.enumerated_runs > 0)
-            .map(|plain| plain.time.as_secs_f64() / over(plain.interfaces.enumerated_runs.into(), 1));
+            .filter(|plain| plain.counts.enumerated_runs > 0)
+            .map(|plain| plain.time.as_secs_f64() / over(plain.counts.enumerated_runs.into(), 1));
         let rt_ratio = for_a_trace.zip(for_a_run).map(|(trace, run)| trace / run);
         Saving {
             reduction_ratio,
@@ -115,8 +115,8 @@ impl Line<'_> {
     /// Has a plain enumeration found as many runs as were counted? `None` if one of them was stopped.
     fn agrees(&self) -> Option<bool> {
         let plain = self.plain.as_ref().filter(|plain| plain.is_whole() && self.apart.is_whole())?;
-        let runs = plain.interfaces.enumerated_runs.into();
-        Some(self.apart.interfaces.global_traces? == runs)
+        let runs = plain.counts.enumerated_runs.into();
+        Some(self.apart.counts.global_traces? == runs)
     }
 
     /// Does something differ from what it must be?
@@ -179,12 +179,12 @@ fn plain(table: &ComponentTable, row: &ComponentRow, rows: &Rows<'_>) -> String 
 /// Explores, and asks no property of what is found.
 fn explore(words: &str, rows: &Rows<'_>) -> Result<Explored, Failure> {
     let answer = rows.job(words, &[])?.without_properties().run()?;
-    let interfaces = answer.report.components().ok_or_else(|| {
+    let counts = answer.report.components().ok_or_else(|| {
         Failure::Usage(format!(
             "a row of a table is '{words}': expected components, with --engine components"
         ))
     })?;
-    Ok(Explored { verdict: answer.report.verdict, interfaces, time: answer.time })
+    Ok(Explored { verdict: answer.report.verdict, counts, time: answer.time })
 }
 
 /// The page: both sides of a row on one line, then what the ratios are made of.
@@ -226,14 +226,14 @@ fn cells(line: &Line<'_>) -> Vec<String> {
     cells.extend(side(&line.row.published));
     cells.push("│".to_string());
     cells.extend(side(&line.saving()));
-    let global = line.apart.interfaces.global_traces.map_or_else(|| "?".to_string(), grouped);
+    let global = line.apart.counts.global_traces.map_or_else(|| "?".to_string(), grouped);
     cells.extend(["│".to_string(), global, spent(&line.apart)]);
     match &line.plain {
         None => cells.extend(["not run".to_string(), String::new()]),
         Some(plain) => {
             let all = if plain.is_whole() { "all " } else { "" };
             let differs = if line.agrees() == Some(false) { " DIFFERS" } else { "" };
-            let runs = grouped(plain.interfaces.enumerated_runs);
+            let runs = grouped(plain.counts.enumerated_runs);
             cells.extend([format!("{all}{runs}{differs}"), spent(plain)]);
         }
     }
@@ -299,7 +299,7 @@ struct PlainAnswer {
 impl<'t> TableAnswer<'t, RowAnswer> {
     fn new(table: &'t ComponentTable, lines: &[Line<'_>]) -> Self {
         let plain = |plain: &Explored| PlainAnswer {
-            runs: plain.interfaces.enumerated_runs,
+            runs: plain.counts.enumerated_runs,
             is_whole: plain.is_whole(),
             seconds: plain.time.as_secs_f64(),
         };
@@ -308,7 +308,7 @@ impl<'t> TableAnswer<'t, RowAnswer> {
             check: apart(line.row),
             published: line.row.published,
             here: line.saving(),
-            global_traces: line.apart.interfaces.global_traces,
+            global_traces: line.apart.counts.global_traces,
             seconds: line.apart.time.as_secs_f64(),
             plain: line.plain.as_ref().map(plain),
             agrees: line.agrees(),

@@ -235,9 +235,9 @@ impl Climb<'_> {
         let waiting = self.coverage.frontier + report.coverage.frontier;
         self.coverage.add(&report.coverage);
         self.coverage.frontier = waiting;
-        if let Some(interfaces) = report.components() {
-            *self.skeletons.get_or_insert(0) += interfaces.global_skeletons;
-            self.cuts += interfaces.cuts;
+        if let Some(counts) = report.components() {
+            *self.skeletons.get_or_insert(0) += counts.global_skeletons;
+            self.cuts += counts.cuts;
         }
         match report.verdict {
             Verdict::Unknown(

@@ -12,7 +12,7 @@ use super::output::json::{self, Story};
 use super::output::progress::{Limits, Progress, heed_interrupts};
 use super::output::{json_line, memory};
 use super::{commands, refusals};
-use crate::engine::{Engine, Search};
+use crate::engine::{Engine, Explore, Order, Search, Visited};
 use crate::model::{Model, Snapshot, TraceStep};
 use crate::protocol::{Arguments, Protocol};
 use crate::reduce::Refused;
@@ -28,8 +28,8 @@ pub struct Job<'p> {
     /// Reductions that cannot be used.
     pub(super) refused: Vec<Refused>,
     limits: Limits,
-    order: String,
-    visited: String,
+    order: Order,
+    visited: Visited,
 }
 
 /// What came of a search.
@@ -68,8 +68,7 @@ impl<'p> Job<'p> {
             return Err(Failure::Usage(refusals::of_engine(&*engine, &refusal)));
         }
         let limits = Limits { stage_time_max: stones::stage_time(matches), ..limits(&search, matches) };
-        let word = |name: &str| matches.get_one::<String>(name).cloned().unwrap_or_default();
-        let (order, visited) = (word("order"), word("visited"));
+        let Explore { order, visited, .. } = engines::explore(matches);
         Ok(Job { protocol, arguments, model, engine, search, refused, limits, order, visited })
     }
 
@@ -97,8 +96,8 @@ impl<'p> Job<'p> {
         let from_step = self.model.start().map(Snapshot::steps);
         let asked = json::Asked {
             engine: self.engine.name(),
-            order: self.order.clone(),
-            visited: self.visited.clone(),
+            order: engines::order_word(self.order),
+            visited: engines::visited_word(self.visited),
             switched_off: reductions::switched_off(&self.search.reductions, &self.refused, report),
         };
         json::Answer::new(story, asked, from_step, report, time)

@@ -80,13 +80,13 @@ pub(super) fn options(engines: &[EngineOption]) -> Vec<Arg> {
             .help("Which engine searches"),
         Arg::new("order")
             .value_name("ORDER")
-            .value_parser(["breadth", "depth"])
-            .default_value("breadth")
+            .value_parser(ORDERS.map(order_word))
+            .default_value(order_word(Order::default()))
             .help("Nearest states first (shortest counterexamples) or newest first (small frontier)"),
         Arg::new("visited")
             .value_name("HOW")
-            .value_parser(["exact", "fingerprint"])
-            .default_value("exact")
+            .value_parser(VISITED.map(visited_word))
+            .default_value(visited_word(Visited::default()))
             .help("Remember states exactly, or by fingerprints: less memory, may miss a state and says how likely"),
         Arg::new("copies-max")
             .alias("duplicates")
@@ -121,11 +121,34 @@ fn local_options() -> Vec<Arg> {
     args.into_iter().map(|arg| named(arg).help_heading("Local states (--engine local)")).collect()
 }
 
-fn explore(matches: &ArgMatches) -> Explore {
+/// What can be said with `--order`.
+const ORDERS: [Order; 2] = [Order::Breadth, Order::Depth];
+
+/// What can be said with `--visited`.
+const VISITED: [Visited; 2] = [Visited::Exact, Visited::Fingerprint];
+
+/// What `--order` calls an order.
+pub(crate) fn order_word(order: Order) -> &'static str {
+    match order {
+        Order::Breadth => "breadth",
+        Order::Depth => "depth",
+    }
+}
+
+/// What `--visited` calls a way to remember states.
+pub(crate) fn visited_word(visited: Visited) -> &'static str {
+    match visited {
+        Visited::Exact => "exact",
+        Visited::Fingerprint => "fingerprint",
+    }
+}
+
+/// How states are explored by an engine that does so.
+pub(crate) fn explore(matches: &ArgMatches) -> Explore {
     let is = |name: &str, word: &str| matches.get_one::<String>(name).is_some_and(|given| given == word);
     Explore {
-        order: if is("order", "depth") { Order::Depth } else { Order::Breadth },
-        visited: if is("visited", "fingerprint") { Visited::Fingerprint } else { Visited::Exact },
+        order: ORDERS.into_iter().find(|order| is("order", order_word(*order))).unwrap_or_default(),
+        visited: VISITED.into_iter().find(|how| is("visited", visited_word(*how))).unwrap_or_default(),
         copies_max: small_number("copies-max", matches),
         count: if matches.get_flag("count-system-states") { Count::SystemStates } else { Count::Nothing },
         ..Explore::DEFAULT

@@ -275,7 +275,7 @@ pub(crate) fn observed(broken: &Broken) -> Option<Vec<Observed>> {
 
 /// What came of exploring components one by one.
 #[derive(Serialize)]
-struct InterfaceFigures {
+struct ComponentFigures {
     /// Nothing if some run never ends, or not everything was explored.
     local_traces: Option<u128>,
     global_skeletons: u64,
@@ -283,10 +283,10 @@ struct InterfaceFigures {
     cuts: u64,
 }
 
-impl InterfaceFigures {
-    fn of(interfaces: ComponentCounts) -> Self {
-        let ComponentCounts { local_traces, global_skeletons, global_traces, cuts, .. } = interfaces;
-        InterfaceFigures { local_traces, global_skeletons, global_traces, cuts }
+impl ComponentFigures {
+    fn of(counts: ComponentCounts) -> Self {
+        let ComponentCounts { local_traces, global_skeletons, global_traces, cuts, .. } = counts;
+        ComponentFigures { local_traces, global_skeletons, global_traces, cuts }
     }
 }
 
@@ -308,8 +308,8 @@ impl StageFigures {
 /// What was asked for: what of an answer is not in its report.
 pub(crate) struct Asked {
     pub(crate) engine: &'static str,
-    pub(crate) order: String,
-    pub(crate) visited: String,
+    pub(crate) order: &'static str,
+    pub(crate) visited: &'static str,
     pub(crate) switched_off: Vec<SwitchedOff>,
 }
 
@@ -319,8 +319,8 @@ pub(crate) struct Answer {
     #[serde(flatten)]
     story: Story,
     engine: &'static str,
-    order: String,
-    visited: String,
+    order: &'static str,
+    visited: &'static str,
     reductions: Vec<&'static str>,
     /// Reductions that were not used, and why.
     switched_off: Vec<SwitchedOff>,
@@ -333,7 +333,7 @@ pub(crate) struct Answer {
     local_steps: u64,
     handler_calls: u64,
     #[serde(flatten)]
-    interfaces: Option<InterfaceFigures>,
+    components: Option<ComponentFigures>,
     /// If it was searched in stages.
     #[serde(flatten)]
     stages: Option<StageFigures>,
@@ -425,7 +425,7 @@ impl Answer {
             system_states: explored.and_then(|explored| explored.system_states),
             local_steps: coverage.local_steps,
             handler_calls: coverage.handler_calls,
-            interfaces: report.components().map(InterfaceFigures::of),
+            components: report.components().map(ComponentFigures::of),
             stages: report.stages().map(StageFigures::of),
             missed_probability: explored.and_then(|explored| explored.missed_probability),
             from_step,

@@ -161,8 +161,8 @@ fn figures(model: &Model, report: &Report, off: &[SwitchedOff], spent: Duration)
     };
     let of_states = [reduced(report), frontier].into_iter().filter(|note| !note.is_empty());
     let of_states = of_states.collect::<Vec<_>>().join("; ");
-    if let Some(interfaces) = &report.components() {
-        let mut rows = interface_rows(coverage, interfaces, spent, peak);
+    if let Some(counts) = &report.components() {
+        let mut rows = component_rows(coverage, counts, spent, peak);
         rows.extend(report.stages().iter().flat_map(stage_rows));
         return block(&rows);
     }
@@ -207,9 +207,9 @@ fn stage_rows(Stages { stages, stones, passed }: &Stages) -> [Row; 2] {
 }
 
 /// The figures of components that were explored one by one.
-fn interface_rows(coverage: &Coverage, interfaces: &ComponentCounts, spent: Duration, peak: u64) -> Vec<Row> {
+fn component_rows(coverage: &Coverage, counts: &ComponentCounts, spent: Duration, peak: u64) -> Vec<Row> {
     let count = |number: Option<u128>| number.map_or_else(|| "?".to_string(), grouped);
-    let reduced = match (interfaces.local_traces, interfaces.global_traces) {
+    let reduced = match (counts.local_traces, counts.global_traces) {
         (Some(local), Some(global)) if local > 0 => {
             format!("{} for each local trace", grouped(global / local))
         }
@@ -220,9 +220,9 @@ fn interface_rows(coverage: &Coverage, interfaces: &ComponentCounts, spent: Dura
         waiting => format!("{} not composed with others", grouped(waiting)),
     };
     vec![
-        ("local traces", count(interfaces.local_traces), "of components by themselves".to_string()),
-        ("global skeletons", grouped(interfaces.global_skeletons), not_expanded),
-        ("global traces", count(interfaces.global_traces), reduced),
+        ("local traces", count(counts.local_traces), "of components by themselves".to_string()),
+        ("global skeletons", grouped(counts.global_skeletons), not_expanded),
+        ("global traces", count(counts.global_traces), reduced),
         ("local states", grouped(coverage.states), "with the skeletons that they belong to".to_string()),
         ("local steps", grouped(coverage.local_steps), String::new()),
         ("handler calls", grouped(coverage.handler_calls), String::new()),
