@@ -232,7 +232,7 @@ impl<'m> System<'m> {
             let envelope = self.envelope(*message);
             let earlier = inbox.iter().take_while(|other| *other != message);
             let nth = earlier.filter(|other| self.envelope(**other) == envelope).count();
-            Taken { envelope, nth }
+            Taken { envelope, nth, forged: false }
         };
         ScheduledStep {
             process: *process,

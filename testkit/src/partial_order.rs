@@ -73,7 +73,7 @@ impl Trace {
             let refused =
                 || ReplayError { step: at, reason: "these messages are not in the inbox".to_string() };
             let mut places: Vec<usize> = Vec::new();
-            for Taken { envelope, nth } in &step.consumed {
+            for Taken { envelope, nth, .. } in &step.consumed {
                 let inbox = &run.inboxes[step.process.index()];
                 let equal = (0..inbox.len()).filter(|place| inbox[*place].1 == *envelope);
                 places.push(equal.skip(*nth).find(|place| !places.contains(place)).ok_or_else(refused)?);
@@ -294,7 +294,7 @@ impl Trace {
                 let place = inbox.iter().position(|(there, _)| there == instance)?;
                 let envelope = inbox[place].1.clone();
                 let nth = inbox[..place].iter().filter(|(_, before)| *before == envelope).count();
-                Some(Taken { envelope, nth })
+                Some(Taken { envelope, nth, forged: false })
             };
             schedule.push(ScheduledStep {
                 process,

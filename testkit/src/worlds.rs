@@ -22,12 +22,13 @@ pub fn random_world(seed: u64, model: &Model) -> World {
         Channel::Duplicating,
         Channel::Blocking(1 + random.index(2)),
         Channel::Overwriting(1 + random.index(3)),
-        Channel::Bag,
+        if seed.is_multiple_of(3) { Channel::Lossy } else { Channel::Bag },
         Channel::Set,
     ];
     let channel = channels[usize::try_from(seed % 11).expect("it is below a usize")];
-    let unordered = matches!(channel, Channel::Bag | Channel::Set);
-    let has_loss = matches!(channel, Channel::LossyFifo | Channel::LossyMailbox | Channel::Duplicating);
+    let unordered = matches!(channel, Channel::Bag | Channel::Lossy | Channel::Set);
+    let has_loss =
+        matches!(channel, Channel::Lossy | Channel::LossyFifo | Channel::LossyMailbox | Channel::Duplicating);
     let doubles = matches!(channel, Channel::Bag | Channel::Fifo | Channel::Mailbox);
     let ways = [Delivery::AtOnce, Delivery::InSteps, Delivery::InStepsConsumingAll];
     World::default()

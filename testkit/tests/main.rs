@@ -8,6 +8,7 @@ mod channels;
 mod conjunctions;
 mod corpus;
 mod dir;
+mod ends;
 mod local;
 mod mutants;
 mod mutants_worlds;

@@ -438,7 +438,7 @@ fn lost_value() -> Run {
         process,
         kind: StepKind::Transition,
         transition,
-        consumed: consumed.into_iter().map(|envelope| Taken { envelope, nth: 0 }).collect(),
+        consumed: consumed.into_iter().map(|envelope| Taken { envelope, nth: 0, forged: false }).collect(),
         choices: choices.to_vec(),
         sent: Vec::new(),
     };

@@ -26,6 +26,9 @@ pub struct Inbox {
     pub travelling: Vec<Letter>,
     /// Ready to be consumed, oldest first: a queue for each sender where the channel distinguishes them.
     pub queues: BTreeMap<usize, Vec<Letter>>,
+    /// Of messages that stay when they are taken, those that were taken, where that matters: a further copy may never
+    /// come.
+    pub taken: BTreeSet<Letter>,
 }
 
 /// A place in an inbox: the queue and the position in it.
@@ -40,20 +43,27 @@ pub(super) struct Taking {
     pub(super) left: Inbox,
     /// How many messages were lost on the way.
     pub(super) skipped: usize,
+    /// Is each of them the first copy?
+    pub(super) first_copies: bool,
 }
 
 /// Where a message queues.
 fn queue_of(channel: Channel, letter: Letter) -> usize {
     match channel {
         Channel::Fifo | Channel::LossyFifo | Channel::Blocking(_) | Channel::Overwriting(_) => letter.from,
-        Channel::Bag | Channel::Set | Channel::Duplicating | Channel::Mailbox | Channel::LossyMailbox => 0,
+        Channel::Bag
+        | Channel::Lossy
+        | Channel::Set
+        | Channel::Duplicating
+        | Channel::Mailbox
+        | Channel::LossyMailbox => 0,
     }
 }
 
 /// Does a queue remember in which order messages came?
 pub(super) fn remembers_order(channel: Channel) -> bool {
     match channel {
-        Channel::Bag | Channel::Set | Channel::Duplicating | Channel::Blocking(_) => false,
+        Channel::Bag | Channel::Lossy | Channel::Set | Channel::Duplicating | Channel::Blocking(_) => false,
         Channel::Fifo
         | Channel::LossyFifo
         | Channel::Mailbox
@@ -102,12 +112,15 @@ impl Inbox {
                 (0..letters.len()).filter(|&at| !gone((queue, at))).map(|at| letters[at]).collect();
             (!letters.is_empty()).then_some((queue, letters))
         };
-        Inbox { travelling: self.travelling.clone(), queues: self.queues.iter().filter_map(kept).collect() }
+        let queues = self.queues.iter().filter_map(kept).collect();
+        Inbox { travelling: self.travelling.clone(), queues, taken: self.taken.clone() }
     }
 }
 
 /// A message is sent to the owner of an inbox; `false` if there is no room for it.
 pub fn put(world: &World, inbox: &mut Inbox, letter: Letter) -> bool {
+    // What is sent again must be received again.
+    inbox.taken.remove(&letter);
     if world.delivery == Delivery::AtOnce {
         return inbox.join(world.channel, letter);
     }
@@ -125,6 +138,7 @@ pub fn may_take(world: &World, inbox: &Inbox, chosen: &[Place]) -> bool {
     }
     chosen.iter().all(|&(queue, position)| match world.channel {
         Channel::Bag
+        | Channel::Lossy
         | Channel::Set
         | Channel::Duplicating
         | Channel::Blocking(_)
@@ -171,7 +185,8 @@ pub(super) fn takings(
         consumed.sort_unstable();
         let left = left(world, inbox, &chosen);
         let gone = inbox.waiting().count().saturating_sub(left.waiting().count());
-        Taking { consumed, left, skipped: gone.saturating_sub(size) }
+        let first_copies = chosen.iter().all(|&place| !inbox.taken.contains(&inbox.at(place)));
+        Taking { consumed, left, skipped: gone.saturating_sub(size), first_copies }
     };
     allowed.map(taking).collect()
 }

@@ -50,7 +50,9 @@ pub struct Findings {
     pub depths: Vec<u32>,
     /// The steps between them, as pairs of positions in `depths`.
     pub edges: Vec<(usize, usize)>,
-    /// How many states have no step.
+    /// The states in which runs end, as positions in `depths`.
+    pub ends: Vec<usize>,
+    /// How many states there are in which runs end.
     pub terminal_states: usize,
     /// The properties that break, each with the length of a shortest run that shows it.
     pub broken: BTreeMap<String, u32>,
@@ -149,15 +151,19 @@ pub fn search_with(model: &Model, states_max: usize, semantics: Semantics) -> Op
     while at < order.len().min(semantics.explores_max) {
         let (state, depth) = (order[at].clone(), found.depths[at]);
         let (steps, tried) = system.steps(&state);
-        found.note_state(model, &state, depth, (semantics.due)(When::AtEnd, steps.is_empty()));
-        found.terminal_states += usize::from(steps.is_empty());
+        // A step that leaves everything as it was is no reason to go on; a panic is no end.
+        let goes_on = |step: &Step| step.leads.as_ref().is_none_or(|next| step.owed && *next != state);
+        let ended = !steps.iter().any(goes_on);
+        found.note_state(model, &state, depth, (semantics.due)(When::AtEnd, ended));
+        found.terminal_states += usize::from(ended);
+        found.ends.extend(ended.then_some(at));
         for attempt in tried {
             if attempt.outcome.is_some() {
                 found.local_steps.insert(attempt.step.clone());
             }
             found.handler_runs.insert(attempt.step);
         }
-        for Step { kind, skips, leads } in steps {
+        for Step { kind, skips, leads, .. } in steps {
             *found.kinds.entry(kind).or_insert(0) += 1;
             if skips {
                 *found.kinds.entry(StepKind::Loss).or_insert(0) += 1;

@@ -1,7 +1,8 @@
 //! Every step of a whole state: transitions, and what the world does to processes and messages.
 //!
-//! From: docs/theory/kernel.md 1 and the documentation of [`World`]. A crash is another outcome of a transition; a
-//! message that can be forged is always there and never stored; a step whose messages find no room is none.
+//! From: docs/theory/kernel.md 1 and the documentation of [`World`]. A crash is another outcome of a transition, or
+//! comes between two, where that is not like being slow; a step whose messages find no room is none.
+//! A run ends where no step is owed.
 //! Known: a selection that panics on a message is a panicking step if the channel gives the message alone;
 //! otherwise the message is not selected.
 
@@ -9,7 +10,8 @@ use std::collections::{BTreeSet, HashMap};
 
 use quorate::ProcessId;
 use quorate::model::{Choice, Envelope, Model, Outcome, QuorumSystem, Trigger, Value};
-use quorate::world::{CrashSends, Crashes, Delivery, StepKind, World};
+use quorate::property::When;
+use quorate::world::{Channel, CrashSends, Crashes, Delivery, StepKind, World};
 
 use super::channel::{Inbox, Letter, choices, remembers_order, takings};
 use super::{LocalStep, Semantics};
@@ -39,6 +41,9 @@ pub(super) struct Step {
     pub(super) skips: bool,
     /// Where it leads; `None` for a panic.
     pub(super) leads: Option<State>,
+    /// Must it be taken in the end, if nothing else changes? What only may happen must not: crashes, restarts, losses,
+    /// copies, forgeries, messages that a channel may lose.
+    pub(super) owed: bool,
 }
 
 /// A transition that a process can take, apart from whether there is room for what it sends.
@@ -49,6 +54,8 @@ pub struct Attempt {
     pub left: Inbox,
     /// How many messages are lost by being skipped.
     pub skipped: usize,
+    /// Is something that it takes forged, or a further copy?
+    pub invented: bool,
     /// What it leads to; `None` for a panic.
     pub outcome: Option<Outcome>,
 }
@@ -62,6 +69,8 @@ pub(super) struct System<'m> {
     world: World,
     semantics: Semantics,
     may_crash: Vec<bool>,
+    /// Does some property look at the end of runs?
+    looks_at_ends: bool,
     restarts_max: Vec<usize>,
     /// For each process, the messages that are always there.
     forged: Vec<Vec<usize>>,
@@ -78,6 +87,7 @@ impl<'m> System<'m> {
             restarts_max: vec![0; nobody.len()],
             forged: vec![Vec::new(); nobody.len()],
             may_crash: nobody,
+            looks_at_ends: model.properties().iter().any(|property| property.when() == When::AtEnd),
             world,
             semantics,
             messages: Vec::new(),
@@ -209,7 +219,14 @@ impl<'m> System<'m> {
                     Ok(outcome) => (step(&outcome.choices), Some(outcome)),
                     Err(panicked) => (step(&panicked.choices), None),
                 };
-                Attempt { step, left: taking.left.clone(), skipped: taking.skipped, outcome }
+                let mut left = taking.left.clone();
+                if self.looks_at_ends && self.world.channel == Channel::Duplicating {
+                    let letter =
+                        |&message: &usize| Letter { from: self.messages[message].from.index(), message };
+                    left.taken.extend(taking.consumed.iter().map(letter));
+                }
+                let invented = !invented.is_empty() || !taking.first_copies;
+                Attempt { step, left, skipped: taking.skipped, invented, outcome }
             }));
         }
     }
@@ -219,7 +236,7 @@ impl<'m> System<'m> {
     fn endings(&mut self, state: &State, attempt: &Attempt, steps: &mut Vec<Step>) {
         let (process, skips) = (attempt.step.process, attempt.skipped > 0);
         let Some(outcome) = &attempt.outcome else {
-            steps.push(Step { kind: StepKind::Transition, skips, leads: None });
+            steps.push(Step { kind: StepKind::Transition, skips, leads: None, owed: true });
             return;
         };
         let sends: Vec<Send> = outcome
@@ -237,7 +254,9 @@ impl<'m> System<'m> {
             *heard = (self.semantics.hear)(monitor, heard, process, &outcome.events);
         }
         if let Some(next) = self.sent(after.clone(), process, &sends) {
-            steps.push(Step { kind: StepKind::Transition, skips, leads: Some(next) });
+            let may_get_lost = !attempt.step.consumed.is_empty() && may_lose(&self.world);
+            let owed = !attempt.invented && !may_get_lost;
+            steps.push(Step { kind: StepKind::Transition, skips, leads: Some(next), owed });
         }
         if self.may_crash[process.index()] {
             after.pasts[process.index()].crashed = true;
@@ -245,7 +264,7 @@ impl<'m> System<'m> {
                 (self.semantics.crashed)(&state.locals[process.index()], &outcome.state);
             for kept in kept_in_a_crash(&self.world, &sends) {
                 if let Some(next) = self.sent(after.clone(), process, &kept) {
-                    steps.push(Step { kind: StepKind::Crash, skips, leads: Some(next) });
+                    steps.push(Step { kind: StepKind::Crash, skips, leads: Some(next), owed: false });
                 }
             }
         }
@@ -254,7 +273,13 @@ impl<'m> System<'m> {
     /// A state with these messages sent; `None` if there is no room for one of them.
     fn sent(&self, mut state: State, from: ProcessId, sends: &[Send]) -> Option<State> {
         for &(to, message) in sends {
-            if !self.forged[to].contains(&message) || self.semantics.stores_forged {
+            // Where messages have no place and need not be received, what can be forged is there anyway.
+            let unordered = matches!(
+                self.world.channel,
+                Channel::Bag | Channel::Lossy | Channel::Set | Channel::Duplicating
+            );
+            let anyway = unordered && !self.looks_at_ends && self.forged[to].contains(&message);
+            if !anyway || self.semantics.stores_forged {
                 let letter = Letter { from: from.index(), message };
                 let inbox = &mut state.inboxes[to];
                 if !(self.semantics.put)(&self.world, inbox, letter, to == from.index()) {
@@ -280,8 +305,14 @@ impl<'m> System<'m> {
                 next.inboxes[at] = inbox;
                 next.pasts[at].losses += usize::from(kind == StepKind::Loss);
                 next.pasts[at].duplications += usize::from(kind == StepKind::Duplication);
-                steps.push(Step { kind, skips: false, leads: Some(next) });
+                let owed = kind == StepKind::Delivery && !may_lose(world);
+                steps.push(Step { kind, skips: false, leads: Some(next), owed });
             }
+        }
+        if self.may_crash[at] && self.looks_at_ends {
+            let mut next = state.clone();
+            next.pasts[at].crashed = true;
+            steps.push(Step { kind: StepKind::Crash, skips: false, leads: Some(next), owed: false });
         }
         if past.restarts < self.restarts_max[at] {
             let local = &state.locals[at];
@@ -295,9 +326,14 @@ impl<'m> System<'m> {
                 }
                 Err(_) => None,
             };
-            steps.push(Step { kind: StepKind::Restart, skips: false, leads });
+            steps.push(Step { kind: StepKind::Restart, skips: false, leads, owed: false });
         }
     }
+}
+
+/// May the channel lose messages by itself?
+fn may_lose(world: &World) -> bool {
+    matches!(world.channel, Channel::Lossy | Channel::LossyFifo | Channel::LossyMailbox)
 }
 
 /// What a process may still send in the step in which it crashes. Ways that nobody can distinguish count as one.

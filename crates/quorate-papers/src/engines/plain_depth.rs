@@ -135,7 +135,7 @@ impl Contents<'_> {
         let envelopes = self.messages.envelopes(consumed);
         let of = Asked { process, transition, state: &state.locals[at] };
         let outcomes = self.handlers.ask_selected(of, &envelopes).unwrap_or_default();
-        let taken = |envelope: &&Envelope| Taken { envelope: (*envelope).clone(), nth: 0 };
+        let taken = |envelope: &&Envelope| Taken { envelope: (*envelope).clone(), nth: 0, forged: false };
         let taken: Vec<Taken> = envelopes.iter().map(taken).collect();
         for outcome in outcomes {
             self.handler_calls += 1;
@@ -189,11 +189,13 @@ impl Space for Contents<'_> {
     }
 
     fn expand(&mut self, state: &Global, successors: &mut Vec<Global>) -> Expanded {
-        let (mut steps, mut panics) = (0, false);
+        let (mut steps, mut ends, mut panics) = (0, true, false);
         for step in self.steps(state) {
             match step.leads {
                 Some(next) => {
                     steps += 1;
+                    // A step that leaves everything as it was is no reason to go on.
+                    ends &= next == *state;
                     successors.push(next);
                 }
                 None => panics = true,
@@ -203,7 +205,8 @@ impl Space for Contents<'_> {
             let due = |property: &&Property| property.when() == when;
             self.model.properties().iter().filter(due).any(|property| property.check(&state.locals).is_err())
         };
-        Expanded { steps, broken: broken(When::Always), broken_at_end: broken(When::AtEnd), panics }
+        let ends = ends && !panics;
+        Expanded { steps, ends, broken: broken(When::Always) || ends && broken(When::AtEnd), panics }
     }
 
     fn bytes_of(&self, state: &Global) -> usize {

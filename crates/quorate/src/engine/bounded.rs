@@ -115,10 +115,10 @@ pub trait Space {
 pub struct Expanded {
     /// How many steps it has, without those that panic.
     pub steps: usize,
-    /// Does it violate a property?
+    /// Does a run end in it: is no step owed, and does none panic?
+    pub ends: bool,
+    /// Does it violate a property, as an end if it is one?
     pub broken: bool,
-    /// Would it be, if it had no steps?
-    pub broken_at_end: bool,
     /// Does a step of it panic?
     pub panics: bool,
 }
@@ -142,11 +142,12 @@ impl Space for Numbers<'_, '_> {
             let expanded = self
                 .kernel
                 .expand(Found { state, sleep: NO_SLEEP }, |successor| successors.push(successor.state))
-                .and_then(|steps| Ok((steps, self.kernel.judge(state)?)));
+                .and_then(|steps| Ok((steps, self.kernel.ended(state, steps)?, self.kernel.judge(state)?)));
             match expanded {
-                Ok((steps, judgement)) => {
-                    let (broken, broken_at_end) = (judgement.broken(), judgement.broken_at_end());
-                    return Expanded { steps, broken, broken_at_end, panics: judgement.panics() };
+                Ok((steps, ends, judgement)) => {
+                    let ends = ends && !judgement.panics();
+                    let broken = judgement.broken() || ends && judgement.broken_at_end();
+                    return Expanded { steps, ends, broken, panics: judgement.panics() };
                 }
                 Err(unknown) => {
                     successors.truncate(before);
@@ -283,7 +284,7 @@ impl<S: Space> Walk<'_, S> {
             Entry::Occupied(_) => return None,
         };
         let begin = self.waiting.len();
-        let Expanded { steps, broken, broken_at_end, panics } = self.space.expand(&state, &mut self.waiting);
+        let Expanded { steps, ends, broken, panics } = self.space.expand(&state, &mut self.waiting);
         self.path.push((state, begin));
         self.expanded += 1;
         self.coverage.depth = self.coverage.depth.max(depth);
@@ -297,9 +298,7 @@ impl<S: Space> Walk<'_, S> {
         }
         self.coverage.states += 1;
         self.coverage.transitions += steps as u64;
-        let ended = steps == 0 && !panics;
-        self.coverage.terminal_states += u64::from(ended);
-        let broken = broken || ended && broken_at_end;
+        self.coverage.terminal_states += u64::from(ends);
         (broken || panics).then_some(End::Violated { panics: !broken })
     }
 

@@ -82,13 +82,35 @@ impl Kernel<'_> {
             let (mut all, mut still) = (Vec::new(), Vec::new());
             for (states, state) in self.states_of[..processes].iter_mut().zip(vector) {
                 all.push(states.local_values(&states.members(state)));
-                let members = states.still_members(state, &mut self.ask);
+                let members = if self.views.believes() {
+                    states.still_members(state, &mut self.ask)
+                } else {
+                    states.members(state)
+                };
                 still.push(states.local_values(&members));
             }
+            if !self.views.believes() && !self.ends_in(state) {
+                still.clear();
+            }
             seen.system_states.extend(choices(&all));
-            seen.ends.extend(choices(&still));
+            if !still.is_empty() {
+                seen.ends.extend(choices(&still));
+            }
         }
         seen
+    }
+
+    /// Does a run end in a state?
+    fn ends_in(&mut self, state: State) -> bool {
+        loop {
+            match self.ended(state, 0) {
+                Ok(ended) => {
+                    let panics = self.tree.left().panics(state.left) || self.tree.right().panics(state.right);
+                    return ended && !panics;
+                }
+                Err(unknown) => self.learn(unknown),
+            }
+        }
     }
 
     /// The local states of the processes of a group.

@@ -101,6 +101,44 @@ impl Kernel<'_> {
         Ok(own.len() + theirs.len() - blocked)
     }
 
+    /// Does a run end in a state whose steps are known, of which a search takes so many? It does if no step is owed,
+    /// and a step that leaves the whole state as it was is not.
+    ///
+    /// PERF: mostly one look at the first step.
+    #[inline]
+    pub(crate) fn ended(&self, state: State, steps: usize) -> Result<bool, Unknown> {
+        if self.views.believes() {
+            return Ok(steps == 0);
+        }
+        let goes_on = self.some_step_is_owed(Side::Left, (state.left, state.right))?
+            || self.some_step_is_owed(Side::Right, (state.right, state.left))?;
+        Ok(!goes_on)
+    }
+
+    /// Is a step of a group owed, whose state is the first of these and that of the other group the second?
+    #[inline]
+    fn some_step_is_owed(&self, side: Side, (own, other): (u32, u32)) -> Result<bool, Unknown> {
+        let (left, right) = (self.tree.left(), self.tree.right());
+        let (group, others, other_side) = match side {
+            Side::Left => (left, right, Side::Right),
+            Side::Right => (right, left, Side::Left),
+        };
+        let waits = self.model.world().channel.makes_senders_wait();
+        for step in group.steps(own).ok_or(Unknown::Steps(side, own))?.iter().filter(|step| step.owed) {
+            if step.next != own && (step.sends == NOTHING || !waits) {
+                return Ok(true);
+            }
+            if step.sends != NOTHING {
+                let arrived = others.arrival(other, step.sends);
+                let arrived = arrived.ok_or(Unknown::Arrival(other_side, other, step.sends))?;
+                if arrived != BLOCKED && (step.next != own || arrived != other) {
+                    return Ok(true);
+                }
+            }
+        }
+        Ok(false)
+    }
+
     /// What the properties say of a state whose steps are known.
     #[inline]
     pub(crate) fn judge(&self, state: State) -> Result<Judgement, Unknown> {

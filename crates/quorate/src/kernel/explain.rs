@@ -104,7 +104,7 @@ impl Kernel<'_> {
     fn move_to(&mut self, vector: &[u32], to: State) -> Option<(Move, Vec<u32>)> {
         for process in 0..self.model.processes().len() {
             let leads = self.states_of[process].steps(vector[process], &mut self.ask);
-            for (next, sends) in leads.into_iter().flatten() {
+            for (next, sends) in leads.into_iter().filter_map(|lead| lead.to) {
                 let Some(reached) = self.vector_after(vector, process, next, sends) else { continue };
                 if self.representative(&reached) == to {
                     return Some((Move::Step { process, next, sends }, reached));
@@ -202,10 +202,11 @@ impl Kernel<'_> {
     /// A step of a process with all that replay needs to take it.
     fn scheduled(&self, process: ProcessId, step: ConfigurationStep) -> ScheduledStep {
         let mail = &self.ask.mail;
-        let taken = step
-            .consumed
-            .iter()
-            .map(|offer| Taken { envelope: mail.envelope(offer.message).clone(), nth: offer.nth });
+        let taken = step.consumed.iter().map(|offer| Taken {
+            envelope: mail.envelope(offer.message).clone(),
+            nth: offer.nth,
+            forged: offer.position.is_none(),
+        });
         let sent = mail.messages_of(step.sent).iter().filter_map(|message| {
             let (to, body) = (mail.receiver(*message), mail.envelope(*message).body.clone());
             self.model.monitor(to).is_none().then_some(Sending { to, body })
@@ -246,7 +247,7 @@ impl Layers {
                         }
                     }
                     Turn::Stilled => {
-                        if states.graph.steps(from, ask).is_empty() {
+                        if states.graph.steps(from, ask).iter().all(|step| !step.goes_on()) {
                             layer.insert(from, Came::From(from));
                         }
                     }

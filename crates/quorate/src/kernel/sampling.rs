@@ -53,7 +53,7 @@ impl Kernel<'_> {
                 order.sort_by_key(|at| slow.contains(ProcessId::new(*at)));
                 let next = order.into_iter().find_map(|at| {
                     let leads = self.states_of[at].steps(vector[at], &mut self.ask);
-                    let leads: Vec<(u32, u32)> = leads.into_iter().flatten().collect();
+                    let leads: Vec<(u32, u32)> = leads.into_iter().filter_map(|lead| lead.to).collect();
                     let (next, sends) = dice.pick(&leads)?;
                     self.vector_after(&vector, at, next, sends)
                 });

@@ -1,6 +1,6 @@
 //! A model in a world: what may happen to whom, and what a world demands of a model.
 
-use super::Model;
+use super::{Envelope, Model};
 use crate::base::ProcessId;
 use crate::property::When;
 use crate::world::{BUDGET_MAX, Crashes, FaultLimits, MustCrashInSteps, World, WorldError};
@@ -16,7 +16,9 @@ impl World {
 
     /// What may happen to each process of a model; an error if this world makes no sense for it.
     pub(crate) fn fault_limits(&self, model: &Model) -> Result<Vec<FaultLimits>, WorldError> {
-        self.validate(model)?;
+        self.validate()?;
+        // Before its end, a run shows nothing of a process that has stopped: it may be slow.
+        let stops = at_end(model).is_some();
         let mut fault_limits = vec![FaultLimits::default(); model.processes().len()];
         if let Crashes::Explicit { prone, .. } = &self.crashes {
             for (role, count) in prone {
@@ -25,7 +27,10 @@ impl World {
                     let (role, count, members) = (role.clone(), *count, members.len());
                     return Err(WorldError::TooManyCrashProne { role, count, members });
                 }
-                members[..*count].iter().for_each(|process| fault_limits[process.index()].crashes = true);
+                for process in &members[..*count] {
+                    let limits = &mut fault_limits[process.index()];
+                    (limits.crashes, limits.stops) = (true, stops);
+                }
             }
         }
         for (role, times) in &self.restarts {
@@ -36,7 +41,7 @@ impl World {
         Ok(fault_limits)
     }
 
-    fn validate(&self, model: &Model) -> Result<(), WorldError> {
+    fn validate(&self) -> Result<(), WorldError> {
         let budgets = self.restarts.iter().map(|(_, times)| *times).chain([self.losses, self.duplications]);
         if let Some(budget) = budgets.max().filter(|budget| *budget > BUDGET_MAX) {
             return Err(WorldError::Budget { budget, most: BUDGET_MAX });
@@ -51,12 +56,34 @@ impl World {
         if self.duplications > 0 && !channel.can_double() {
             return Err(WorldError::Duplications(channel));
         }
-        if channel.may_skip()
-            && let Some(property) = at_end(model)
-        {
-            return Err(WorldError::SkippingAtEnd { property: property.to_string() });
-        }
         Ok(())
+    }
+}
+
+impl Model {
+    /// May a message that was sent and could be forged as well be left out, since it is there anyway? Not where it has
+    /// a place in a queue, takes up room, or must be received before a run ends.
+    pub(crate) fn forgeries_stand_for_messages(&self) -> bool {
+        self.world.channel.unordered_and_unbounded() && at_end(self).is_none()
+    }
+
+    /// Is a message that was sent to a process there anyway?
+    pub(crate) fn is_there_anyway(&self, to: ProcessId, envelope: &Envelope) -> bool {
+        self.forgeries_stand_for_messages() && self.forgeable(to).contains(envelope)
+    }
+
+    /// Must it be known which messages were received, because further copies may never come?
+    pub(crate) fn tracks_copies(&self) -> bool {
+        self.world.channel.keeps_consumed() && at_end(self).is_some()
+    }
+
+    /// A property that looks at the end of runs, if a run may end where processes could still step.
+    pub(crate) fn ends_early(&self) -> Option<&str> {
+        let forges = self.ids().any(|process| !self.forgeable(process).is_empty());
+        let channel = self.world.channel;
+        let unreliable = !channel.is_reliable() || channel.absorbs_messages();
+        let unowed = forges || unreliable || !self.world.faults().is_empty();
+        at_end(self).filter(|_| unowed)
     }
 }
 

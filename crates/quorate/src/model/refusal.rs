@@ -59,6 +59,11 @@ pub enum Refusal {
         /// The property.
         property: String,
     },
+    /// A run may end though a fault could still happen, and a property looks at the ends of runs.
+    EndsDespiteFaults {
+        /// The property.
+        property: String,
+    },
     /// The state in which the search starts may treat processes differently.
     StartsInTheMiddle,
     /// No role with two or more processes is declared symmetric.
@@ -124,6 +129,12 @@ impl fmt::Display for Refusal {
                 write!(
                     f,
                     "'{property}' looks at the end of runs, which come earlier if equal messages are lost"
+                )
+            }
+            Refusal::EndsDespiteFaults { property } => {
+                write!(
+                    f,
+                    "'{property}' looks at the end of runs, and a run may end though a fault could still happen"
                 )
             }
             Refusal::StartsInTheMiddle => {

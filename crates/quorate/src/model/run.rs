@@ -31,6 +31,8 @@ pub struct Taken {
     pub envelope: Envelope,
     /// How many equal messages, on their way to the same process, are before it.
     pub nth: usize,
+    /// Is it forged, and so from no inbox?
+    pub forged: bool,
 }
 
 /// The steps of a run, in order.

@@ -44,9 +44,9 @@ impl Snapshot {
 
     /// What waits for a process, with each message as a search keeps it.
     pub(crate) fn inbox<T>(&self, process: ProcessId, mut of: impl FnMut(&Envelope) -> T) -> Inbox<T> {
-        let Inbox { travelling, waiting } = &self.inboxes[process.index()];
+        let Inbox { travelling, waiting, received } = &self.inboxes[process.index()];
         let mut all = |letters: &[TracedMessage]| letters.iter().map(|letter| of(&letter.envelope)).collect();
-        Inbox { travelling: all(travelling), waiting: all(waiting) }
+        Inbox { travelling: all(travelling), waiting: all(waiting), received: all(received) }
     }
 }
 

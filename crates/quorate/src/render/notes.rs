@@ -75,6 +75,7 @@ fn title(story: &Story<'_>, moment: &Moment<'_>, width: usize) -> Line {
     let happens = match moment.kind {
         StepKind::Transition => moment.transition.to_string(),
         StepKind::Crash => format!("{} ✗ crashes", moment.transition),
+        StepKind::Stop => "✗ crashes".to_string(),
         StepKind::Restart => "restarts".to_string(),
         other => other.name().to_string(),
     };

@@ -189,8 +189,11 @@ impl<'m> Replay<'m> {
     /// Takes a step that consumes messages with these contents.
     pub fn step(&mut self, step: &ScheduledStep) -> Result<(), ReplayError> {
         let mut sources: Vec<Source> = Vec::new();
-        for Taken { envelope, nth } in &step.consumed {
-            if self.model.forgeable(step.process).contains(envelope) {
+        for Taken { envelope, nth, forged } in &step.consumed {
+            if *forged {
+                if !self.model.forgeable(step.process).contains(envelope) {
+                    return self.refuse(format!("{:?} cannot be forged", envelope.body));
+                }
                 sources.push(Source::Forged(envelope.clone()));
                 continue;
             }
@@ -287,9 +290,9 @@ impl<'m> Replay<'m> {
                     let letters = self.letters(step.process, step.kind);
                     let envelope = letters[at].envelope.clone();
                     let nth = letters[..at].iter().filter(|letter| letter.envelope == envelope).count();
-                    Taken { envelope, nth }
+                    Taken { envelope, nth, forged: false }
                 }
-                Source::Forged(envelope) => Taken { envelope, nth: 0 },
+                Source::Forged(envelope) => Taken { envelope, nth: 0, forged: true },
             };
             let consumed: Vec<Taken> = self.sources(step)?.into_iter().map(taken).collect();
             let local = self.locals[step.process.index()].clone();
@@ -365,6 +368,7 @@ impl<'m> Replay<'m> {
                 let consumed: Vec<&Envelope> = consumed.iter().map(|(_, envelope)| envelope).collect();
                 self.take_transition(attempt, &positions, &consumed, &mut step)?;
             }
+            StepKind::Stop => self.stop(process)?,
             StepKind::Restart => self.restart(process, &mut step)?,
             StepKind::Delivery | StepKind::Loss | StepKind::Duplication => {
                 let &[position] = positions.as_slice() else {
@@ -418,12 +422,15 @@ impl<'m> Replay<'m> {
         };
         let mut inboxes = self.inboxes.clone();
         inboxes[process.index()].consume(self.model.world().channel, positions);
+        if self.model.tracks_copies() {
+            inboxes[process.index()].note_received(positions);
+        }
         for (send, &position) in sent.iter().enumerate() {
             let Sending { to, body } = &outcome.sends[position];
             let origin = Origin { step: self.trace.steps.len(), send };
             let envelope = Envelope { from: process, body: body.clone() };
             step.sent.push(Sent { to: *to, message: format!("{body:?}") });
-            if !self.model.forgeable(*to).contains(&envelope)
+            if !self.model.is_there_anyway(*to, &envelope)
                 && !inboxes[to.index()].arrive(self.model.world(), TracedMessage { origin, envelope })
             {
                 return self.refuse(format!("'{name}' has to wait: there is no room for what it sends"));
@@ -462,6 +469,15 @@ impl<'m> Replay<'m> {
                 CrashSends::Some => first_few || !self.model.world().channel.keeps_order(),
                 CrashSends::AnySubset => true,
             }
+    }
+
+    /// A process crashes between two of its steps.
+    fn stop(&mut self, process: ProcessId) -> Result<(), ReplayError> {
+        if !self.model.fault_limits_of(process).stops {
+            return self.refuse(format!("{} cannot crash", self.model.process(process).name()));
+        }
+        self.faults_so_far[process.index()].crashed = true;
+        Ok(())
     }
 
     fn restart(&mut self, process: ProcessId, step: &mut TraceStep) -> Result<(), ReplayError> {
@@ -527,29 +543,38 @@ impl<'m> Replay<'m> {
         })
     }
 
-    /// Can nothing happen any more? Tries every transition with every set of messages of a fitting size.
+    /// Does the run end here: is no step owed? Tries every transition with every set of messages of a fitting size.
     pub fn ended(&self) -> bool {
         let alive = |process: &ProcessId| !self.faults_so_far[process.index()].crashed;
         self.model.ids().filter(alive).all(|process| {
             let count = self.model.process(process).transitions().len();
-            !self.world_may_step(process)
-                && (0..count).all(|transition| !self.some_subset_accepted(process, transition))
+            let inbox = &self.inboxes[process.index()];
+            let delivers = self.model.world().channel.is_reliable() && !inbox.travelling.is_empty();
+            !delivers
+                && !self.restart_panics(process)
+                && (0..count).all(|transition| !self.some_step_is_owed(process, transition))
         })
     }
 
-    /// Can something happen to a process that is no transition?
-    fn world_may_step(&self, process: ProcessId) -> bool {
-        let (world, past) = (self.model.world(), self.faults_so_far[process.index()]);
-        let local = &self.locals[process.index()];
-        let messages = world.delivery.in_steps()
-            || usize::from(past.losses) < world.losses
-            || usize::from(past.duplications) < world.duplications;
-        messages && !self.inboxes[process.index()].way(world).is_empty()
-            || past.restarts < self.model.fault_limits_of(process).restarts
-                && self.model.restarted(process, local).map_or(true, |state| state != *local)
+    /// Can the process restart, into a panic?
+    fn restart_panics(&self, process: ProcessId) -> bool {
+        let so_far = self.faults_so_far[process.index()].restarts;
+        so_far < self.model.fault_limits_of(process).restarts
+            && self.model.restarted(process, &self.locals[process.index()]).is_err()
     }
 
-    fn some_subset_accepted(&self, process: ProcessId, transition: usize) -> bool {
+    /// Must a run go on while the process can consume these messages? Not if they are forged, may get lost, or are
+    /// further copies.
+    fn must_arrive(&self, process: ProcessId, chosen: &[OnOffer<'_>]) -> bool {
+        let inbox = &self.inboxes[process.index()];
+        let reliable = self.model.world().channel.is_reliable();
+        chosen.iter().all(|(position, _)| {
+            position.is_some_and(|position| reliable && !inbox.is_further_copy(position))
+        })
+    }
+
+    /// Can the process take this transition in a way that is owed, or into a panic?
+    fn some_step_is_owed(&self, process: ProcessId, transition: usize) -> bool {
         let inbox = &self.inboxes[process.index()];
         let waiting = (0..inbox.waiting.len())
             .filter(|position| inbox.is_open(self.model.world().channel, *position))
@@ -565,7 +590,7 @@ impl<'m> Replay<'m> {
             }
             match self.model.accepts(process, transition, local, &consumed) {
                 Ok(accepted) => {
-                    accepted && self.some_outcome_fits(process, transition, &positions, &consumed)
+                    accepted && self.some_outcome_is_owed(process, transition, chosen, &positions)
                 }
                 // What panics counts as a step: the run could go on, into the panic. But a message on which the
                 // selection panics is not selected together with others.
@@ -589,35 +614,46 @@ impl<'m> Replay<'m> {
         }
     }
 
-    /// Is there room for what some outcome of a transition sends, or for what a crash in it leaves?
-    fn some_outcome_fits(
+    /// Does some outcome of a transition panic, or is it owed: must the messages arrive, is there room for what it sends,
+    /// and does it change anything?
+    fn some_outcome_is_owed(
         &self,
         process: ProcessId,
         transition: usize,
+        chosen: &[OnOffer<'_>],
         positions: &[usize],
-        consumed: &[&Envelope],
     ) -> bool {
-        let world = self.model.world();
-        if !world.channel.makes_senders_wait() {
-            return true;
+        let consumed: Vec<&Envelope> = chosen.iter().map(|(_, envelope)| *envelope).collect();
+        let must_arrive = self.must_arrive(process, chosen);
+        let local = &self.locals[process.index()];
+        let outcomes = self.model.run(process, transition, local, &consumed);
+        outcomes.into_iter().any(|outcome| {
+            outcome.map_or(true, |outcome| must_arrive && self.fits_and_changes(process, positions, outcome))
+        })
+    }
+
+    /// Is there room for what an outcome sends, and is something different afterwards?
+    fn fits_and_changes(&self, process: ProcessId, positions: &[usize], outcome: Outcome) -> bool {
+        let (world, mut inboxes) = (self.model.world(), self.inboxes.clone());
+        inboxes[process.index()].consume(world.channel, positions);
+        if self.model.tracks_copies() {
+            inboxes[process.index()].note_received(positions);
         }
-        let fits = |outcome: Result<Outcome, Panicked>| {
-            let mut inboxes = self.inboxes.clone();
-            inboxes[process.index()].consume(world.channel, positions);
-            outcome.map_or(true, |outcome| {
-                // A process that crashes may send nothing, for which there is always room.
-                let sends_nothing = self.may_crash(process, &outcome.sends, &[]);
-                sends_nothing
-                    || outcome.sends.into_iter().all(|Sending { to, body }| {
-                        let envelope = Envelope { from: process, body };
-                        let origin = Origin { step: self.trace.steps.len(), send: 0 };
-                        self.model.forgeable(to).contains(&envelope)
-                            || inboxes[to.index()].arrive(world, TracedMessage { origin, envelope })
-                    })
-            })
+        let origin = Origin { step: self.trace.steps.len(), send: 0 };
+        let fits = outcome.sends.into_iter().all(|Sending { to, body }| {
+            let envelope = Envelope { from: process, body };
+            self.model.is_there_anyway(to, &envelope)
+                || inboxes[to.index()].arrive(world, TracedMessage { origin, envelope })
+        });
+        let mut monitors = self.model.monitors().iter().zip(&self.monitors);
+        let heard = monitors.any(|(monitor, state)| monitor.after(state, process, &outcome.events) != *state);
+        let alike = |(before, after): (&Inbox<TracedMessage>, &Inbox<TracedMessage>)| {
+            before.is_like(after, world.channel)
         };
-        let outcomes = self.model.run(process, transition, &self.locals[process.index()], consumed);
-        outcomes.into_iter().any(fits)
+        let changes = heard
+            || outcome.state != self.locals[process.index()]
+            || !self.inboxes.iter().zip(&inboxes).all(alike);
+        fits && changes
     }
 }
 

@@ -10,6 +10,8 @@ pub enum Channel {
     /// loss needs no step.
     #[default]
     Bag,
+    /// As a bag, and any message may get lost: a run may end while messages wait.
+    Lossy,
     /// As a bag, but a message that is there already is not there twice.
     Set,
     /// Messages of one sender stay in order.
@@ -85,6 +87,7 @@ impl Channel {
     fn traits(self) -> Traits {
         match self {
             Channel::Bag => BAG,
+            Channel::Lossy => Traits { may_skip: true, ..BAG },
             Channel::Set => Traits { counts_copies: false, commutes: false, ..BAG },
             Channel::Duplicating => Traits { counts_copies: false, keeps_consumed: true, ..BAG },
             Channel::Fifo => Traits { order: Order::OfSender, ..BAG },
@@ -113,6 +116,11 @@ impl Channel {
         self.traits().order != Order::None
     }
 
+    /// Does it matter in which order messages of different senders come?
+    pub(crate) fn keeps_order_of_all(self) -> bool {
+        self.traits().order == Order::OfReceiver
+    }
+
     /// Of the messages of one sender, can only the first be consumed?
     pub(crate) fn takes_first_of_sender(self) -> bool {
         let Traits { order, may_skip, room, .. } = self.traits();
@@ -122,6 +130,17 @@ impl Channel {
     /// May messages be skipped? What is skipped is lost.
     pub(crate) fn may_skip(self) -> bool {
         self.traits().may_skip
+    }
+
+    /// Does a message that was sent arrive in the end, unless a fault of the world prevents it?
+    pub(crate) fn is_reliable(self) -> bool {
+        !self.may_skip()
+    }
+
+    /// Can a message that arrives leave everything as it was, or take the place of another?
+    pub(crate) fn absorbs_messages(self) -> bool {
+        let Traits { counts_copies, room, .. } = self.traits();
+        !counts_copies || room == Room::OldestIsLost
     }
 
     /// Can a message that was consumed be consumed again?
@@ -172,6 +191,7 @@ impl fmt::Display for Channel {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Channel::Bag => write!(f, "bag"),
+            Channel::Lossy => write!(f, "lossy"),
             Channel::Set => write!(f, "set"),
             Channel::Fifo => write!(f, "fifo"),
             Channel::Mailbox => write!(f, "mailbox"),
@@ -187,12 +207,13 @@ impl fmt::Display for Channel {
 impl std::str::FromStr for Channel {
     type Err = String;
 
-    /// Reads what `Display` writes; `lossy` is a bag, and a bounded channel without a size holds one message.
+    /// Reads what `Display` writes; a bounded channel without a size holds one message.
     fn from_str(text: &str) -> Result<Self, String> {
         let (name, size) = text.split_once(':').map_or((text, None), |(name, size)| (name, Some(size)));
         let number = size.map_or(Some(1), |size| size.parse().ok().filter(|size| (1..=255).contains(size)));
         match (name, size, number) {
-            ("bag" | "lossy", None, _) => Ok(Channel::Bag),
+            ("bag", None, _) => Ok(Channel::Bag),
+            ("lossy", None, _) => Ok(Channel::Lossy),
             ("set", None, _) => Ok(Channel::Set),
             ("fifo", None, _) => Ok(Channel::Fifo),
             ("mailbox", None, _) => Ok(Channel::Mailbox),

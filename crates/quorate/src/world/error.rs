@@ -46,11 +46,6 @@ pub enum WorldError {
         /// The channel.
         Channel,
     ),
-    /// A property looks at the end of runs, where skipping what is lost is not enough.
-    SkippingAtEnd {
-        /// The property.
-        property: String,
-    },
 }
 
 impl fmt::Display for WorldError {
@@ -77,11 +72,6 @@ impl fmt::Display for WorldError {
             WorldError::Duplications(channel) => write!(
                 f,
                 "messages in {channel} channels cannot be doubled: use bag, fifo, mailbox or duplicating channels"
-            ),
-            WorldError::SkippingAtEnd { property } => write!(
-                f,
-                "'{property}' looks at the end of runs, where skipping what is lost is not enough: expected a budget of \
-                 losses"
             ),
         }
     }

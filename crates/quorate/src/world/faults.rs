@@ -35,6 +35,9 @@ pub const BUDGET_MAX: usize = 255;
 pub struct FaultLimits {
     /// It may crash.
     pub crashes: bool,
+    /// A crash between two of its steps is a step too: where a property looks at the end of runs, for else a process
+    /// that has stopped is like a slow one.
+    pub stops: bool,
     /// It may restart so often.
     pub restarts: u8,
 }
@@ -53,6 +56,10 @@ pub struct FaultsSoFar {
 }
 
 impl FaultsSoFar {
+    pub(crate) fn with_crash(self) -> Self {
+        FaultsSoFar { crashed: true, ..self }
+    }
+
     pub(crate) fn with_restart(self) -> Self {
         FaultsSoFar { restarts: self.restarts + 1, ..self }
     }
@@ -73,6 +80,8 @@ pub enum StepKind {
     Transition,
     /// A transition after which the process is no more.
     Crash,
+    /// A process crashes between two of its steps, or before the first.
+    Stop,
     /// A message is delivered.
     Delivery,
     /// A process starts anew with what it has kept.
@@ -85,9 +94,10 @@ pub enum StepKind {
 
 impl StepKind {
     /// Every kind, in order.
-    pub const ALL: [StepKind; 6] = [
+    pub const ALL: [StepKind; 7] = [
         StepKind::Transition,
         StepKind::Crash,
+        StepKind::Stop,
         StepKind::Delivery,
         StepKind::Restart,
         StepKind::Loss,
@@ -99,6 +109,7 @@ impl StepKind {
         match self {
             StepKind::Transition => "transition",
             StepKind::Crash => "crash",
+            StepKind::Stop => "stop",
             StepKind::Delivery => "delivery",
             StepKind::Restart => "restart",
             StepKind::Loss => "loss",

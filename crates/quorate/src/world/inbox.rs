@@ -19,11 +19,14 @@ pub(crate) struct Inbox<T> {
     pub(crate) travelling: Vec<T>,
     /// Ready to be consumed.
     pub(crate) waiting: Vec<T>,
+    /// Of those that wait, which were consumed before: a further copy of them may never come. Noted only where the
+    /// channel keeps what is consumed and a property looks at the end of runs.
+    pub(crate) received: Vec<T>,
 }
 
 impl<T> Default for Inbox<T> {
     fn default() -> Self {
-        Inbox { travelling: Vec::new(), waiting: Vec::new() }
+        Inbox { travelling: Vec::new(), waiting: Vec::new(), received: Vec::new() }
     }
 }
 
@@ -31,15 +34,43 @@ impl<T: InboxItem> Inbox<T> {
     /// A message is sent to the process. `false` if there is no room for it.
     #[must_use]
     pub(crate) fn arrive(&mut self, world: &World, item: T) -> bool {
+        // What is sent again must be received again.
+        self.received.retain(|received| !received.same(&item));
         let items = if world.delivery.in_steps() { &mut self.travelling } else { &mut self.waiting };
         put(items, world.channel, item)
+    }
+
+    /// Does it hold the same messages as another, in the same order where the channel keeps one?
+    pub(crate) fn is_like(&self, other: &Self, channel: Channel) -> bool {
+        let lists = [
+            (&self.travelling, &other.travelling),
+            (&self.waiting, &other.waiting),
+            (&self.received, &other.received),
+        ];
+        lists.into_iter().all(|(one, two)| alike(one, two, channel))
+    }
+
+    /// Was the message at a position consumed before?
+    pub(crate) fn is_further_copy(&self, position: usize) -> bool {
+        self.received.iter().any(|received| received.same(&self.waiting[position]))
+    }
+
+    /// Notes that the messages at these positions, which stay, were consumed.
+    pub(crate) fn note_received(&mut self, positions: &[usize]) {
+        for &position in positions {
+            if !self.is_further_copy(position) {
+                self.received.push(self.waiting[position].clone());
+            }
+        }
     }
 
     /// The messages that may be delivered, lost or doubled, equal ones once where it makes no difference.
     pub(crate) fn on_their_way(&self, world: &World) -> Vec<usize> {
         let items = self.way(world);
         match world.channel {
-            Channel::Bag | Channel::Set | Channel::Duplicating | Channel::Blocking(_) => distinct(items),
+            Channel::Bag | Channel::Lossy | Channel::Set | Channel::Duplicating | Channel::Blocking(_) => {
+                distinct(items)
+            }
             _ => (0..items.len()).collect(),
         }
     }
@@ -75,6 +106,7 @@ impl<T: InboxItem> Inbox<T> {
     pub(crate) fn offers(&self, channel: Channel) -> Vec<usize> {
         match channel {
             Channel::Bag
+            | Channel::Lossy
             | Channel::Set
             | Channel::Duplicating
             | Channel::Blocking(_)
@@ -132,9 +164,13 @@ impl<T: InboxItem> Inbox<T> {
 impl<T: InboxItem + Ord> Inbox<T> {
     /// Forgets all order but what the channel keeps, so that equal inboxes are equal values.
     pub(crate) fn normalise(&mut self, channel: Channel) {
-        for items in [&mut self.travelling, &mut self.waiting] {
+        for items in [&mut self.travelling, &mut self.waiting, &mut self.received] {
             match channel {
-                Channel::Bag | Channel::Set | Channel::Duplicating | Channel::Blocking(_) => {
+                Channel::Bag
+                | Channel::Lossy
+                | Channel::Set
+                | Channel::Duplicating
+                | Channel::Blocking(_) => {
                     items.sort_unstable();
                 }
                 Channel::Fifo | Channel::LossyFifo | Channel::Overwriting(_) => {
@@ -161,6 +197,19 @@ fn put<T: InboxItem>(items: &mut Vec<T>, channel: Channel, item: T) -> bool {
     }
     items.push(item);
     true
+}
+
+/// Are these the same messages, in the same order where the channel keeps one?
+fn alike<T: InboxItem>(one: &[T], two: &[T], channel: Channel) -> bool {
+    // Messages that may change places: the first that is not behind another of its queue.
+    let same_queue =
+        |a: &T, b: &T| channel.keeps_order_of_all() || channel.keeps_order() && a.from() == b.from();
+    let mut rest: Vec<&T> = two.iter().collect();
+    let found = |rest: &mut Vec<&T>, item: &T| {
+        let at = rest.iter().position(|other| other.same(item) || same_queue(other, item));
+        at.is_some_and(|at| rest.remove(at).same(item))
+    };
+    one.len() == two.len() && one.iter().all(|item| found(&mut rest, item))
 }
 
 /// The first of each kind of equal messages.

@@ -122,6 +122,11 @@ impl World {
         World { duplications, ..self }
     }
 
+    /// May a message on its way to a process that has been through this still be lost or doubled in a step?
+    pub(crate) fn touches_messages(&self, past: FaultsSoFar) -> bool {
+        usize::from(past.losses) < self.losses || usize::from(past.duplications) < self.duplications
+    }
+
     /// The kinds of faults that are steps in this world.
     pub fn faults(&self) -> Vec<StepKind> {
         let explicit =
@@ -129,7 +134,7 @@ impl World {
         let wanted = [
             (StepKind::Crash, explicit),
             (StepKind::Restart, self.restarts.iter().any(|(_, times)| *times > 0)),
-            (StepKind::Loss, self.losses > 0 || self.channel.may_skip()),
+            (StepKind::Loss, self.losses > 0 || self.channel.may_skip() && self.channel.keeps_order()),
             (StepKind::Duplication, self.duplications > 0),
         ];
         wanted.into_iter().filter(|(_, wanted)| *wanted).map(|(kind, _)| kind).collect()

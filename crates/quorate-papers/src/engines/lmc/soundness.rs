@@ -140,8 +140,11 @@ impl Run<'_> {
 
     fn scheduled(&self, at: usize, step: (LocalId, usize)) -> ScheduledStep {
         let Predecessor { transition, consumed, choices, .. } = self.step(at, step);
-        let taken =
-            |message: &MessageId| Taken { envelope: self.messages.envelope(*message).clone(), nth: 0 };
+        let taken = |message: &MessageId| Taken {
+            envelope: self.messages.envelope(*message).clone(),
+            nth: 0,
+            forged: false,
+        };
         ScheduledStep {
             process: ProcessId::new(at),
             kind: StepKind::Transition,

@@ -100,7 +100,8 @@ impl Engine for Components {
         } else if model.ids().any(|process| !model.forgeable(process).is_empty()) {
             Some(Refusal::HasForgeries)
         } else {
-            None
+            let property = model.ends_early();
+            property.map(|property| Refusal::EndsDespiteFaults { property: property.to_string() })
         }
     }
 
@@ -162,7 +163,7 @@ fn explain(
 /// A step of a process. Of equal messages the one that was sent first is consumed first, which is as good as any.
 fn scheduled(process: ProcessId, step: &LocalStep) -> ScheduledStep {
     let LocalStep { kind, transition, choices, consumed } = step.clone();
-    let consumed = consumed.into_iter().map(|envelope| Taken { envelope, nth: 0 }).collect();
+    let consumed = consumed.into_iter().map(|envelope| Taken { envelope, nth: 0, forged: false }).collect();
     ScheduledStep { process, kind, transition, consumed, choices, sent: Vec::new() }
 }
 

@@ -166,9 +166,9 @@ impl Chunk {
         let state = found.state;
         let steps = kernel.expand(found, |successor| successors.push(successor))?;
         let judgement = kernel.judge(state)?;
+        let ended = !judgement.panics() && kernel.ended(state, steps)?;
         let expanded = &mut self.expanded;
         expanded.transitions += steps as u64;
-        let ended = steps == 0 && !judgement.panics();
         expanded.terminal += u64::from(ended);
         if judgement.broken() || ended && judgement.broken_at_end() {
             expanded.violating.get_or_insert(state);

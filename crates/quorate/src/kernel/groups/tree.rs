@@ -19,6 +19,8 @@ pub(crate) struct Step {
     pub(crate) sends: SendListId,
     pub(crate) process: ProcessId,
     pub(crate) sleep: SleepSetId,
+    /// Must a run go on while it can be taken?
+    pub(crate) owed: bool,
 }
 
 /// A node of the tree, with what is known of its states.
@@ -144,12 +146,13 @@ impl Group {
             Kind::Process(process) => {
                 let states = &mut context.states_of[process.index()];
                 let leads = states.steps(state, context.ask);
-                for &(next, sends) in leads.iter().flatten() {
+                for lead in &leads {
+                    let Some((next, sends)) = lead.to else { continue };
                     let sleep = context.sleep_sets.after(*process, context.ask.mail.receivers(sends));
-                    self.steps.push(Step { next, sends, process: *process, sleep });
+                    self.steps.push(Step { next, sends, process: *process, sleep, owed: lead.owed });
                 }
                 let view = context.views.of_process(*process, state, states, context.ask);
-                (view, leads.iter().any(Option::is_none))
+                (view, leads.iter().any(|lead| lead.to.is_none()))
             }
             Kind::Pair { children, states, .. } => {
                 let (left, right) = states.pair(state);

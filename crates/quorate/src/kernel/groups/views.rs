@@ -73,6 +73,11 @@ struct ObservedState {
 const PAIR: ViewId = 1 << 31;
 
 impl PropertyViews {
+    /// Are states beliefs?
+    pub(in crate::kernel) fn believes(&self) -> bool {
+        self.believing
+    }
+
     pub(in crate::kernel) fn new(model: &Model, believing: bool) -> Self {
         let mut observed = Numbering::default();
         observed.number(vec![None; model.properties().len() + 1]);

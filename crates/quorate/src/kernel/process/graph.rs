@@ -146,7 +146,9 @@ impl ProcessGraph {
 
     /// How many steps of a kind its configurations have.
     pub(in crate::kernel) fn steps_of(&self, kind: StepKind) -> u64 {
-        self.kinds.get(&kind).copied().unwrap_or(0)
+        let of = |kind| self.kinds.get(&kind).copied().unwrap_or(0);
+        // A stop is a crash, at another moment.
+        of(kind) + if kind == StepKind::Crash { of(StepKind::Stop) } else { 0 }
     }
 
     pub(in crate::kernel) fn bytes(&self) -> u64 {
@@ -180,7 +182,7 @@ impl ProcessGraph {
         fits.then(|| self.configuration(local, past, inbox, model.world().channel))
     }
 
-    /// Puts messages into an inbox; what can be forged at any time is there anyway.
+    /// Puts messages into an inbox, without those that are there anyway.
     pub(super) fn put(
         &mut self,
         inbox: &mut Inbox<InboxEntry>,
@@ -188,10 +190,9 @@ impl ProcessGraph {
         model: &Model,
         mail: &Messages,
     ) -> bool {
-        let forgeable = model.forgeable(self.id);
         self.seen.hear(mail.messages_of(sends));
         mail.messages_of(sends).iter().all(|&message| {
-            forgeable.contains(mail.envelope(message))
+            model.is_there_anyway(self.id, mail.envelope(message))
                 || self.is_one_too_many(inbox, message, model)
                 || inbox.arrive(model.world(), mail.entry(message))
         })

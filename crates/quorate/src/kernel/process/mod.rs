@@ -17,4 +17,6 @@ pub(in crate::kernel) use mail::{MessageId, Messages, NOTHING, SendListId};
 pub(in crate::kernel) use queries::Possibility;
 pub(crate) use seen::StepSeen;
 pub(in crate::kernel) use seen::{Edge, Live, SeenSteps, emits};
-pub(in crate::kernel) use values::{ConfigurationId, ConfigurationStep, INITIAL, LocalId, LocalStep, Start};
+pub(in crate::kernel) use values::{
+    ConfigurationId, ConfigurationStep, INITIAL, Lead, LocalId, LocalStep, Start,
+};

@@ -75,6 +75,11 @@ impl ProcessGraph {
                 }
             }
         }
+        if ask.model.world().touches_messages(past) {
+            // Whatever comes can be lost or doubled, in a step that was not there before.
+            let none = ask.model.process(self.id).transitions().len();
+            missing.extend(besides.iter().map(|message| (none, vec![*message])));
+        }
         missing.sort_unstable();
         missing.dedup();
         missing

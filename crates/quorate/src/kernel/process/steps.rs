@@ -25,6 +25,9 @@ impl ProcessGraph {
             let inbox = Arc::clone(self.inboxes.value(inbox));
             self.transitions(local, past, &inbox, ask, &mut steps);
             self.world_steps(local, past, &inbox, ask, &mut steps);
+            for step in &mut steps {
+                step.owed = is_owed(step, configuration, &inbox, ask.model);
+            }
         }
         self.count(local, configuration, &steps);
         steps
@@ -83,6 +86,7 @@ impl ProcessGraph {
                         choices: Vec::new(),
                         sent: NOTHING,
                         leads: None,
+                        owed: false,
                     };
                     match outcome {
                         LocalStep::Panicked { choices } => {
@@ -128,7 +132,7 @@ impl ProcessGraph {
         }
         let mut endings = vec![(StepKind::Transition, past, sends)];
         if ask.model.fault_limits_of(self.id).crashes {
-            let crashed = FaultsSoFar { crashed: true, ..past };
+            let crashed = past.with_crash();
             let kept = ask.mail.kept_in_a_crash(sends, crash_sends(ask.model), ask.model);
             endings.extend(kept.into_iter().map(|sends| (StepKind::Crash, crashed, sends)));
         }
@@ -136,6 +140,9 @@ impl ProcessGraph {
             let mut inbox = inbox.clone();
             let positions: Vec<usize> = step.consumed.iter().filter_map(|offer| offer.position).collect();
             let skipped = inbox.consume(ask.model.world().channel, &positions);
+            if ask.model.tracks_copies() {
+                inbox.note_received(&positions);
+            }
             if skipped > 0 {
                 *self.kinds.entry(StepKind::Loss).or_insert(0) += 1;
             }
@@ -153,7 +160,15 @@ impl ProcessGraph {
                 let (consumed, choices) = (step.consumed.clone(), step.choices.clone());
                 let leads = Some((next, outside));
                 let transition = step.transition;
-                steps.push(ConfigurationStep { kind, transition, consumed, choices, sent, leads });
+                steps.push(ConfigurationStep {
+                    kind,
+                    transition,
+                    consumed,
+                    choices,
+                    sent,
+                    leads,
+                    owed: false,
+                });
             }
         }
     }
@@ -261,7 +276,24 @@ fn panicking_step(transition: usize, consumed: Vec<Offer>) -> ConfigurationStep 
         choices: Vec::new(),
         sent: NOTHING,
         leads: None,
+        owed: false,
     }
+}
+
+/// Must a run go on while this step of a configuration can be taken?
+fn is_owed(
+    step: &ConfigurationStep,
+    configuration: ConfigurationId,
+    inbox: &Inbox<InboxEntry>,
+    model: &Model,
+) -> bool {
+    let changes = step.leads != Some((configuration, NOTHING));
+    let reliable = model.world().channel.is_reliable();
+    let further_copy = |offer: &Offer| {
+        step.kind == StepKind::Transition && offer.position.is_some_and(|at| inbox.is_further_copy(at))
+    };
+    let arrives = |offer: &Offer| reliable && offer.position.is_some() && !further_copy(offer);
+    !step.kind.is_fault() && changes && step.consumed.iter().all(arrives)
 }
 
 /// What a process that crashes still sends.

@@ -37,7 +37,7 @@ impl LocalStep {
 pub(in crate::kernel) struct Offer {
     pub(in crate::kernel) message: MessageId,
     /// Where it waits; nowhere if it can be forged at any time.
-    pub(super) position: Option<usize>,
+    pub(in crate::kernel) position: Option<usize>,
     /// How many equal messages wait before it.
     pub(in crate::kernel) nth: usize,
 }
@@ -87,6 +87,35 @@ pub(in crate::kernel) struct ConfigurationStep {
     pub(in crate::kernel) sent: SendListId,
     /// Where it leads, and what leaves the process; `None` if it panics.
     pub(in crate::kernel) leads: Option<(ConfigurationId, SendListId)>,
+    /// Must a run go on while it can be taken (docs/theory/faults.md 5)? Faults, forgeries, further copies and messages
+    /// that may get lost are not owed, nor is a step after which everything is as before.
+    pub(in crate::kernel) owed: bool,
+}
+
+/// Where a step leads, and what leaves the process; nowhere if it panics.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(in crate::kernel) struct Lead {
+    pub(in crate::kernel) to: Option<(ConfigurationId, SendListId)>,
+    /// As in [`ConfigurationStep`].
+    pub(in crate::kernel) owed: bool,
+}
+
+impl Lead {
+    /// Does a run not end here because of this step? A panic is no end either.
+    pub(in crate::kernel) fn goes_on(self) -> bool {
+        self.owed || self.to.is_none()
+    }
+}
+
+impl ConfigurationStep {
+    /// As [`Lead::goes_on`].
+    pub(in crate::kernel) fn goes_on(&self) -> bool {
+        self.lead().goes_on()
+    }
+
+    pub(in crate::kernel) fn lead(&self) -> Lead {
+        Lead { to: self.leads, owed: self.owed }
+    }
 }
 
 /// How many equal messages are before one.

@@ -1,4 +1,4 @@
-//! What the world can do to a configuration: deliveries, losses, duplications, restarts.
+//! What the world can do to a configuration: deliveries, losses, duplications, crashes between steps, restarts.
 
 use super::context::AskContext;
 use super::graph::ProcessGraph;
@@ -24,6 +24,7 @@ impl ProcessGraph {
             choices: Vec::new(),
             sent: NOTHING,
             leads,
+            owed: false,
         };
         let ways = [
             (StepKind::Delivery, world.delivery.in_steps(), past),
@@ -47,6 +48,10 @@ impl ProcessGraph {
                 let offer = Offer { message, position: Some(position), nth };
                 steps.push(step(kind, vec![offer], Some((next, NOTHING))));
             }
+        }
+        if model.fault_limits_of(self.id).stops {
+            let next = self.configuration(local, past.with_crash(), inbox.clone(), world.channel);
+            steps.push(step(StepKind::Stop, Vec::new(), Some((next, NOTHING))));
         }
         if past.restarts < model.fault_limits_of(self.id).restarts {
             match self.restarted(local, ask) {

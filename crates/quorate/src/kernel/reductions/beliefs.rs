@@ -12,11 +12,13 @@ use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::sync::Arc;
 
 use crate::base::{Numbering, ProcessId, Value};
-use crate::kernel::process::{AskContext, ConfigurationId, Live, NOTHING, ProcessGraph, SendListId, Start};
+use crate::kernel::process::{
+    AskContext, ConfigurationId, ConfigurationStep, Lead, Live, NOTHING, ProcessGraph, SendListId, Start,
+};
 use crate::world::Channel;
 
-/// A configuration's steps: where they lead and what they send; nowhere if they panic.
-type Leads = Vec<Option<(ConfigurationId, SendListId)>>;
+/// The steps of a configuration or a belief.
+type Leads = Vec<Lead>;
 
 /// A belief with more members than this is a sign that the process is better searched as it is.
 const MEMBERS_MAX: usize = 4096;
@@ -92,7 +94,7 @@ impl ProcessStates {
     /// The steps of a state.
     pub(in crate::kernel) fn steps(&mut self, state: u32, ask: &mut AskContext<'_>) -> Leads {
         match &mut self.beliefs {
-            None => self.graph.steps(state, ask).into_iter().map(|step| step.leads).collect(),
+            None => self.graph.steps(state, ask).iter().map(ConfigurationStep::lead).collect(),
             Some(beliefs) => beliefs.steps(state, &mut self.graph, ask),
         }
     }
@@ -115,13 +117,15 @@ impl ProcessStates {
         Some(beliefs.close(after, &mut self.graph, ask))
     }
 
-    /// What is left of a belief if nothing more is sent: the members without steps; `None` if there are none.
+    /// What is left of a belief if nothing more is sent: the members that owe no step; `None` if there are none.
     pub(in crate::kernel) fn quiescent(&mut self, state: u32, ask: &mut AskContext<'_>) -> Option<u32> {
         let Some(beliefs) = &mut self.beliefs else {
-            return self.graph.steps(state, ask).is_empty().then_some(state);
+            return self.graph.steps(state, ask).iter().all(|step| !step.goes_on()).then_some(state);
         };
         let members = Arc::clone(beliefs.sets.value(state));
-        let still = |member: &&ConfigurationId| beliefs.leads(**member, &mut self.graph, ask).is_empty();
+        let still = |member: &&ConfigurationId| {
+            beliefs.leads(**member, &mut self.graph, ask).iter().all(|lead| !lead.goes_on())
+        };
         let still: Vec<ConfigurationId> = members.iter().filter(still).copied().collect();
         (!still.is_empty()).then(|| beliefs.sets.number(still.into()))
     }
@@ -131,7 +135,7 @@ impl ProcessStates {
         members.iter().map(|member| self.graph.local_value(self.graph.local(*member)).clone()).collect()
     }
 
-    /// The members without steps.
+    /// The members that owe no step.
     pub(in crate::kernel) fn still_members(
         &mut self,
         state: u32,
@@ -150,7 +154,7 @@ impl Beliefs {
         ask: &mut AskContext<'_>,
     ) -> Arc<Leads> {
         let known = self.steps.entry(configuration).or_insert_with(|| {
-            Arc::new(graph.steps(configuration, ask).into_iter().map(|step| step.leads).collect())
+            Arc::new(graph.steps(configuration, ask).iter().map(ConfigurationStep::lead).collect())
         });
         Arc::clone(known)
     }
@@ -165,8 +169,8 @@ impl Beliefs {
         let mut waiting: Vec<ConfigurationId> = members.iter().copied().collect();
         while let Some(member) = waiting.pop().filter(|_| !self.too_many) {
             let leads = self.leads(member, graph, ask);
-            let silent = leads.iter().flatten().filter(|(_, sends)| *sends == NOTHING);
-            waiting.extend(silent.map(|(next, _)| *next).filter(|next| members.insert(*next)));
+            let silent = leads.iter().filter_map(|lead| lead.to).filter(|(_, sends)| *sends == NOTHING);
+            waiting.extend(silent.map(|(next, _)| next).filter(|next| members.insert(*next)));
             self.too_many |= members.len() > MEMBERS_MAX || self.sets.len() > BELIEFS_MAX;
         }
         self.sets.number(members.into_iter().collect())
@@ -179,9 +183,9 @@ impl Beliefs {
         let mut panics = false;
         for &member in members.iter() {
             for lead in self.leads(member, graph, ask).iter() {
-                match lead {
-                    Some((next, sends)) if *sends != NOTHING => {
-                        after.entry(*sends).or_default().insert(*next);
+                match lead.to {
+                    Some((next, sends)) if sends != NOTHING => {
+                        after.entry(sends).or_default().insert(next);
                     }
                     Some(_) => {}
                     None => panics = true,
@@ -190,9 +194,10 @@ impl Beliefs {
         }
         let mut leads: Leads = Vec::new();
         for (sends, next) in after {
-            leads.push(Some((self.close(next, graph, ask), sends)));
+            let to = Some((self.close(next, graph, ask), sends));
+            leads.push(Lead { to, owed: true });
         }
-        leads.extend(panics.then_some(None));
+        leads.extend(panics.then_some(Lead { to: None, owed: true }));
         leads
     }
 }

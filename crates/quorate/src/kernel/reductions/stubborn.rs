@@ -5,7 +5,7 @@
 //! one process depends on another only in that it waits for its messages. So a set of processes is enough if nobody
 //! outside can send what would let a member do something new, and if what members do cannot be repeated for ever.
 //!
-//! Known: all local states, local steps and states without steps are found; what is violated in a state and stays
+//! Known: all local states, local steps and ends of runs are found; what is violated in a state and stays
 //! so for ever is found too. Other properties need [`Needs::visible`]. With monitors, steps that emit depend on
 //! each other.
 //! Held by: testkit/tests/reductions.rs, with mutants.
@@ -63,6 +63,8 @@ pub(in crate::kernel) struct Choice {
 #[expect(clippy::struct_excessive_bools, reason = "each says something else of the state")]
 struct Traits {
     steps: usize,
+    /// Is one of them owed? A run may end before others are taken, so a set of processes without one is not enough.
+    owes: bool,
     emits: bool,
     sticky: bool,
     visible: bool,
@@ -116,7 +118,7 @@ impl Stubborn {
         let all: usize = traits.iter().map(|traits| traits.steps).sum();
         let everyone = ProcessSet::ALL;
         let mut best = (everyone, all);
-        let mut seeds: Vec<usize> = (0..processes).filter(|at| traits[*at].steps > 0).collect();
+        let mut seeds: Vec<usize> = (0..processes).filter(|at| traits[*at].owes).collect();
         match self.needs.seeds {
             Seeds::Best => {}
             Seeds::First => seeds.truncate(1),
@@ -249,10 +251,12 @@ impl Stubborn {
         ask: &mut AskContext<'_>,
     ) -> Traits {
         let (process, model) = (ProcessId::new(at), ask.model);
-        let steps = states_of[at].steps(state, ask).len();
+        let leads = states_of[at].steps(state, ask);
+        let (steps, owes) = (leads.len(), leads.iter().any(|lead| lead.goes_on()));
         let members = states_of[at].members(state);
         let mut traits = Traits {
             steps,
+            owes,
             emits: false,
             sticky: false,
             visible: false,

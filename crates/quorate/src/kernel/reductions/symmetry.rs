@@ -269,7 +269,7 @@ fn renamed_configuration(
     let (local, past, inbox) = states_of[from].graph.parts(configuration);
     let local = symmetry.rename_state(states_of[from].graph.local_value(local), ids);
     let mut inbox = (*inbox).clone();
-    for entries in [&mut inbox.waiting, &mut inbox.travelling] {
+    for entries in [&mut inbox.waiting, &mut inbox.travelling, &mut inbox.received] {
         for entry in entries.iter_mut() {
             let message = renamed_message(entry.message, ids, &mut ask.mail, ask.model);
             *entry = ask.mail.entry(message);

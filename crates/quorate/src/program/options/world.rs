@@ -237,7 +237,6 @@ pub(crate) fn with_option(error: &WorldError) -> String {
     match error {
         WorldError::DeliveryInSteps(_) => format!("{error}: use --delivery at-once"),
         WorldError::Losses(_) => format!("{error}: leave out --lose"),
-        WorldError::SkippingAtEnd { .. } => format!("{error}: use --lose"),
         other => other.to_string(),
     }
 }
@@ -258,6 +257,7 @@ fn losses(model: &Model) -> (Treatment, String) {
         return (Treatment::Explicit, String::new());
     }
     let instead = match world.channel {
+        Channel::Lossy => return (Treatment::Implicit, "a run may end while messages wait".to_string()),
         Channel::Bag | Channel::Set | Channel::Duplicating => {
             let at_end = model.properties().iter().find(|property| property.when() == When::AtEnd);
             let Some(property) = at_end else {
@@ -266,7 +266,7 @@ fn losses(model: &Model) -> (Treatment, String) {
             };
             return (
                 Treatment::NotCovered,
-                format!("'{}' looks at the end of runs: use --lose", property.name()),
+                format!("'{}' looks at the end of runs: use --channel lossy or --lose", property.name()),
             );
         }
         Channel::Fifo => "use --channel lossy-fifo or --lose",
@@ -309,7 +309,7 @@ pub(crate) fn rows(model: &Model, report: &Report) -> Vec<FaultRow> {
 fn plural(kind: StepKind) -> &'static str {
     match kind {
         StepKind::Transition => "transitions",
-        StepKind::Crash => "crashes",
+        StepKind::Crash | StepKind::Stop => "crashes",
         StepKind::Delivery => "deliveries",
         StepKind::Restart => "restarts",
         StepKind::Loss => "lost messages",

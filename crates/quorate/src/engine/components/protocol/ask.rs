@@ -61,6 +61,12 @@ impl ProtocolChecker<'_> {
                 let contents: Vec<MessageId> = consumed.iter().map(|candidate| candidate.message).collect();
                 for answer in self.answers(process, local, transition, &contents).iter() {
                     let Answer { done, choices } = answer;
+                    // A step after which everything is as before is no reason for a run to go on.
+                    if consumed.is_empty()
+                        && matches!(done, Some((to, sent)) if *to == local && sent.is_empty())
+                    {
+                        continue;
+                    }
                     steps.push(Step {
                         kind: StepKind::Transition,
                         transition,

@@ -1,0 +1,289 @@
+//! Ends of runs: what may happen is no reason to wait for it. Each protocol here is stuck unless a fault, a copy, a
+//! forgery or luck helps it, and a property of ends says that it is not; or the other way round.
+//!
+//! Every engine and every combination of reductions must say what a user would expect, and so must the naive checker.
+
+use quorate::engine::{BoundedDepth, Components, Explore, Local};
+use quorate::reduce::{Reduction, Reductions};
+use quorate::world::{Channel, CrashSends, Crashes};
+use quorate::{Check, Received, Role, RoleName, System, Transitions, Verdict, World, check, observe};
+use quorate_testkit::naive;
+
+const CLIENT: RoleName = RoleName::new("client");
+const SERVER: RoleName = RoleName::new("server");
+
+/// What must come out.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Answer {
+    Holds,
+    Violated,
+}
+
+/// Checks a system in a world with everything that does not refuse it.
+fn expect(system: impl Fn() -> System<u8>, world: &World, answer: Answer) {
+    let model = system().build().expect("a system").in_world(world.clone()).expect("a world that fits");
+    let found = naive::search(&model, 100_000).expect("a small system");
+    assert_eq!(found.broken.is_empty(), answer == Answer::Holds, "the naive checker, {world:?}");
+    let engines: [fn(Check) -> Check; 4] = [
+        |check| check.engine(Explore::default()),
+        |check| check.engine(Local::default()),
+        |check| check.engine(Components::default()),
+        |check| check.engine(BoundedDepth::default()).depth_max(30),
+    ];
+    for (at, with_engine) in engines.into_iter().enumerate() {
+        // An engine may refuse; what it does not refuse it must answer.
+        if let Ok(report) = with_engine(check(system()).world(world.clone())).run() {
+            let same = match answer {
+                Answer::Holds => matches!(report.verdict, Verdict::Holds),
+                Answer::Violated => matches!(report.verdict, Verdict::Violated(_)),
+            };
+            assert!(same, "engine {at}, {world:?}: {}", report.verdict.word());
+        }
+    }
+    for which in 0..1_usize << Reduction::ALL.len() {
+        let of = |(at, reduction): (usize, Reduction)| (which >> at & 1 == 1).then_some(reduction);
+        let which: Vec<Reduction> = Reduction::ALL.into_iter().enumerate().filter_map(of).collect();
+        if Reductions::checked(&which, &model).is_err() {
+            continue;
+        }
+        let report = check(system()).world(world.clone()).reductions(&which).run().expect("checked before");
+        let violated = matches!(report.verdict, Verdict::Violated(_));
+        assert_eq!(violated, answer == Answer::Violated, "{which:?}, {world:?}: {}", report.verdict.word());
+    }
+}
+
+#[derive(Clone, PartialEq, Eq, Hash, Debug, Default)]
+struct Client {
+    asked: bool,
+    answers: u8,
+    /// How many answers it wants.
+    wants: u8,
+}
+
+impl Role for Client {
+    type Message = u8;
+    fn transitions(&self, t: &mut Transitions<Self>) {
+        t.internal("ask").when(|c| !c.asked).run(|c, out| {
+            c.asked = true;
+            out.send_all(SERVER, 1);
+        });
+        t.message("answer").of(|c, _| c.answers < c.wants).run(|c, _: Received<'_, u8>, _| c.answers += 1);
+    }
+}
+
+#[derive(Clone, PartialEq, Eq, Hash, Debug, Default)]
+struct Server;
+
+impl Role for Server {
+    type Message = u8;
+    fn transitions(&self, t: &mut Transitions<Self>) {
+        t.message("serve").run(|_: &mut Server, ask: Received<'_, u8>, out| out.send(ask.from, 2));
+    }
+}
+
+fn asks(wants: u8) -> impl Fn() -> System<u8> {
+    move || {
+        System::new()
+            .role(CLIENT, 1, |_| Client { wants, ..Client::default() })
+            .role(SERVER, 1, |_| Server)
+            .at_end("the client is answered", observe(move |c: &Client| c.answers == wants), |all| all[0])
+    }
+}
+
+#[test]
+fn a_server_may_crash_before_its_first_step() {
+    expect(asks(1), &World::default(), Answer::Holds);
+    for sends in [CrashSends::All, CrashSends::Some] {
+        let prone = vec![("server".to_string(), 1)];
+        expect(asks(1), &World::default().crashes(Crashes::Explicit { prone, sends }), Answer::Violated);
+    }
+}
+
+#[test]
+fn a_lossy_channel_loses() {
+    for channel in [Channel::Lossy, Channel::LossyFifo, Channel::LossyMailbox] {
+        expect(asks(1), &World::default().channel(channel), Answer::Violated);
+    }
+    for channel in [Channel::Bag, Channel::Set, Channel::Fifo, Channel::Mailbox, Channel::Blocking(1)] {
+        expect(asks(1), &World::default().channel(channel), Answer::Holds);
+        if channel != Channel::Set {
+            expect(asks(1), &World::default().channel(channel).losses(1), Answer::Violated);
+        }
+    }
+}
+
+#[test]
+fn a_further_copy_may_never_come() {
+    expect(asks(1), &World::default().channel(Channel::Duplicating), Answer::Holds);
+    expect(asks(2), &World::default().channel(Channel::Duplicating), Answer::Violated);
+    expect(asks(2), &World::default().duplications(1), Answer::Violated);
+}
+
+/// Stuck, unless a restart wakes it.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+struct Sleeper {
+    asleep: bool,
+    done: bool,
+}
+
+impl Role for Sleeper {
+    type Message = u8;
+    fn transitions(&self, t: &mut Transitions<Self>) {
+        t.internal("work").when(|s| !s.asleep && !s.done).run(|s, _| s.done = true);
+    }
+
+    fn restarted(&self) -> Self {
+        Sleeper { asleep: false, ..self.clone() }
+    }
+}
+
+#[test]
+fn a_restart_that_would_help_may_never_come() {
+    let system = || {
+        System::new().role(CLIENT, 2, |_| Sleeper { asleep: true, done: false }).at_end(
+            "done",
+            observe(|s: &Sleeper| s.done),
+            |all| all.iter().all(|done| *done),
+        )
+    };
+    expect(system, &World::default(), Answer::Violated);
+    expect(system, &World::default().restart("client", 1), Answer::Violated);
+}
+
+/// Waits for a word.
+#[derive(Clone, PartialEq, Eq, Hash, Debug, Default)]
+struct Hearer {
+    heard: u8,
+}
+
+impl Role for Hearer {
+    type Message = u8;
+    fn transitions(&self, t: &mut Transitions<Self>) {
+        t.message("hear")
+            .of(|h, _| h.heard == 0)
+            .run(|h: &mut Hearer, word: Received<'_, u8>, _| h.heard = *word.body);
+    }
+}
+
+/// Says a word to every hearer, once, or nothing.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+struct Speaker {
+    speaks: bool,
+}
+
+impl Role for Speaker {
+    type Message = u8;
+    fn transitions(&self, t: &mut Transitions<Self>) {
+        t.internal("speak").when(|s| s.speaks).run(|s, out| {
+            s.speaks = false;
+            out.send_all(CLIENT, 1);
+        });
+    }
+}
+
+fn hearing(speaks: bool) -> impl Fn() -> System<u8> {
+    move || {
+        System::new()
+            .role(CLIENT, 2, |_| Hearer::default())
+            .role(SERVER, 1, |_| Speaker { speaks })
+            .forges((SERVER, 0), CLIENT, [1])
+            .at_end("heard", observe(|h: &Hearer| h.heard), |all| all.iter().all(|heard| *heard > 0))
+    }
+}
+
+#[test]
+fn a_liar_may_stay_silent_and_an_honest_message_arrives() {
+    for channel in [Channel::Bag, Channel::Set, Channel::Fifo, Channel::Mailbox, Channel::Blocking(1)] {
+        expect(hearing(false), &World::default().channel(channel), Answer::Violated);
+        // It could be forged, but it was sent, and so it must arrive.
+        expect(hearing(true), &World::default().channel(channel), Answer::Holds);
+    }
+}
+
+/// Says 1 and then 2, to a hearer of either.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+struct Counter {
+    said: u8,
+}
+
+impl Role for Counter {
+    type Message = u8;
+    fn transitions(&self, t: &mut Transitions<Self>) {
+        t.internal("count").when(|c| c.said < 2).run(|c, out| {
+            c.said += 1;
+            out.send_all(CLIENT, c.said);
+        });
+    }
+}
+
+#[test]
+fn a_message_that_could_be_forged_keeps_its_place() {
+    // 1 may be forged, but the 1 that was sent stands before the 2: who hears 2 first, hears a forged 1 later at most.
+    let system = || {
+        System::new()
+            .role(CLIENT, 1, |_| Hearer::default())
+            .role(SERVER, 1, |_| Counter { said: 0 })
+            .forges((SERVER, 0), CLIENT, [1])
+            .invariant("2 is not first", observe(|h: &Hearer| h.heard), |all| all[0] < 2)
+    };
+    for channel in [Channel::Fifo, Channel::Mailbox, Channel::Overwriting(2)] {
+        let answer = if channel == Channel::Overwriting(2) { Answer::Violated } else { Answer::Holds };
+        expect(system, &World::default().channel(channel), answer);
+    }
+    expect(system, &World::default(), Answer::Violated);
+}
+
+/// Ticks for ever, and nothing comes of it.
+#[derive(Clone, PartialEq, Eq, Hash, Debug, Default)]
+struct Idler {
+    done: bool,
+}
+
+impl Role for Idler {
+    type Message = u8;
+    fn transitions(&self, t: &mut Transitions<Self>) {
+        t.internal("tick").run(|_, _| {});
+    }
+}
+
+#[test]
+fn a_step_that_changes_nothing_is_no_reason_to_go_on() {
+    let system = || {
+        System::new().role(CLIENT, 2, |_| Idler::default()).at_end(
+            "done",
+            observe(|i: &Idler| i.done),
+            |all| all.iter().all(|done| *done),
+        )
+    };
+    expect(system, &World::default(), Answer::Violated);
+}
+
+/// Wants the second of two messages first.
+#[derive(Clone, PartialEq, Eq, Hash, Debug, Default)]
+struct Picky {
+    heard: bool,
+}
+
+impl Role for Picky {
+    type Message = u8;
+    fn transitions(&self, t: &mut Transitions<Self>) {
+        t.message("hear")
+            .of(|_, word| *word == 2)
+            .run(|p: &mut Picky, _: Received<'_, u8>, _| p.heard = true);
+    }
+}
+
+#[test]
+fn a_lost_message_lets_another_through() {
+    let system = || {
+        System::new().role(CLIENT, 1, |_| Picky::default()).role(SERVER, 1, |_| Counter { said: 0 }).at_end(
+            "never heard",
+            observe(|p: &Picky| p.heard),
+            |all| !all[0],
+        )
+    };
+    for channel in [Channel::Fifo, Channel::Mailbox] {
+        expect(system, &World::default().channel(channel), Answer::Holds);
+        expect(system, &World::default().channel(channel).losses(1), Answer::Violated);
+    }
+}
