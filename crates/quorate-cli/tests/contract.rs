@@ -1,6 +1,6 @@
 //! The output contract: the fields of `check --json`, their types, the exit codes, and what people read.
 
-use crate::program::{run, scratch};
+use crate::program::{self, run, scratch};
 use serde_json::{Value, json};
 
 fn is_count(value: &Value) -> bool {
@@ -197,20 +197,80 @@ fn people_read_the_verdict_the_picture_and_the_figures() {
     let holds = run(&["check", "paxos", "--reduce", "none", "--threads", "1"]);
     assert_eq!(holds.code, 0);
     let page = holds.stdout;
-    assert!(page.starts_with("holds: agreement\npaxos --proposers 2 --acceptors 3 --learners 1 "), "{page}");
+    assert!(
+        page.starts_with("holds: 'agreement'\npaxos --proposers 2 --acceptors 3 --learners 1 "),
+        "{page}"
+    );
     assert!(page.contains("\n  states             27,410\n  transitions        94,055\n"), "{page}");
     assert!(page.contains(" states/s on 1 thread\n"), "{page}");
 
     let violated = run(&["check", "paxos", "--bug", "first-reply"]).stdout;
-    assert!(violated.starts_with("violated: agreement, after "), "{violated}");
+    assert!(violated.starts_with("violated: 'agreement', after "), "{violated}");
     assert!(violated.contains("--bug first-reply\n") && violated.contains("read_reply"), "{violated}");
 
     let unknown = run(&["check", "paxos", "--reduce", "none", "--states-max", "10"]).stdout;
     assert!(
-        unknown.starts_with("unknown: the limit of 10 states was reached\nno violation of "),
+        unknown
+            .starts_with("unknown: the limit of 10 states was reached\nno violation of 'agreement' in the "),
         "{unknown}"
     );
     assert!(unknown.contains(" not expanded\n"), "{unknown}");
+    // How deep a search went is explained, and left out beside the steps of a run.
+    assert!(page.contains("\n  depth                  18   steps to the furthest state\n"), "{page}");
+    assert!(!violated.contains("\n  depth "), "{violated}");
+}
+
+/// What is printed in so many columns.
+fn printed(columns: &str, words: &[&str]) -> String {
+    let ran = program::command(words).env("COLUMNS", columns).output().expect("the program starts");
+    String::from_utf8(ran.stdout).expect("text")
+}
+
+#[test]
+fn no_line_is_wider_than_the_terminal() {
+    let longest = |page: &str| page.lines().map(|line| line.chars().count()).max().unwrap_or(0);
+    for words in [
+        &["check", "paxos", "--bug", "always-accept"][..],
+        &["check", "paxos-node", "--bug", "last-reply"],
+        &["check", "two-phase-commit", "--bug", "silent-abort"],
+        &["check", "two-phase-commit"],
+        &["check", "paxos", "--reduce", "none", "--states-max", "10"],
+    ] {
+        for columns in [40, 60, 80, 120, 200] {
+            let page = printed(&columns.to_string(), words);
+            assert!(longest(&page) <= columns, "{words:?} in {columns}, not {}:\n{page}", longest(&page));
+        }
+    }
+    let words = ["check", "paxos", "--bug", "always-accept"];
+    assert!(longest(&printed("80", &words)) > 70 && longest(&printed("200", &words)) > 140);
+    // An instance that takes several lines is still a line of a shell.
+    let page = printed("60", &["check", "paxos"]);
+    assert!(page.contains("--learners 1 \\\n    --transitions"), "{page}");
+    // What is no width is no width.
+    assert_eq!(longest(&printed("wide", &words)), longest(&run(&words).stdout));
+}
+
+#[test]
+fn a_picture_is_drawn_with_a_title_or_not_at_all() {
+    let file = scratch("picture.svg");
+    let path = file.to_str().expect("text");
+    let ran = run(&["check", "paxos", "--svg", path]);
+    assert_eq!((ran.code, file.exists()), (0, false));
+    assert_eq!(ran.stderr, format!("'{path}' is not written: there is no violation to draw\n"));
+    let ran = run(&["check", "paxos", "--bug", "always-accept", "--svg", path]);
+    assert_eq!(ran.code, 1, "{}", ran.stderr);
+    let picture = std::fs::read_to_string(&file).expect("a picture");
+    assert!(picture.contains("<title>violated: 'agreement', after 14 steps</title>"), "{picture}");
+    assert!(picture.contains("paxos --proposers 2 --acceptors 3"), "{picture}");
+    assert!(picture.contains("--bug always-accept</tspan>"), "{picture}");
+    // An older picture is not touched.
+    let ran = run(&["check", "paxos", "--svg", path]);
+    assert_eq!(ran.stderr, format!("'{path}' is left as it was: there is no violation to draw\n"));
+    assert_eq!(std::fs::read_to_string(&file).expect("a picture"), picture);
+    std::fs::remove_file(&file).expect("the picture was there");
+    // Nor does a search that does not take place leave anything behind.
+    let ran = run(&["check", "paxos", "--svg", path, "--trace", "no/such/folder/run.json"]);
+    assert_eq!((ran.code, file.exists()), (73, false), "{}", ran.stderr);
 }
 
 #[test]

@@ -4,6 +4,7 @@
 use crate::page::Page;
 use crate::program;
 use quorate::property::{RegisterEvent, RegularRegister};
+use quorate::world::{Channel, CrashSends, Crashes};
 use quorate::{Outbox, Received, Role, RoleName, System, Transitions, World, observe};
 
 const PAGE: &str = "docs/faults.md";
@@ -27,7 +28,7 @@ fn commands_print_what_is_shown() {
 fn its_rust_is_compiled_here() {
     let page = Page::read(PAGE);
     let blocks: Vec<_> = page.blocks().into_iter().filter(|block| block.language == "rust").collect();
-    assert_eq!(blocks.len(), 3);
+    assert_eq!(blocks.len(), 4);
     let here: Vec<&str> = include_str!("faults.rs").lines().map(str::trim).collect();
     for block in blocks {
         let text = page.text(block.lines);
@@ -144,4 +145,20 @@ fn a_register_that_keeps_its_value_is_regular() {
     let system = system.monitor("regularity", RegularRegister::<u32>::new(0));
     let world = World::default().restart("object", 1);
     quorate::check(system).world(world).assert_holds();
+}
+
+/// An object that counts for itself: nobody can keep it from ending, but a crash.
+fn system() -> System<Msg> {
+    let counts = |seen: &[u32]| seen[1] == 0 || seen[0] <= 3;
+    System::new()
+        .role(RoleName::new("object"), 1, |_| Object::default())
+        .role(HEARER, 1, |_| Hearer::default())
+        .at_end("it counts", observe(|o: &Object| o.value).and(|h: &Hearer| h.believes), counts)
+}
+
+#[test]
+fn faults_are_covered_or_not_meant() {
+    let explicit = Crashes::Explicit { prone: vec![("object".to_string(), 1)], sends: CrashSends::All };
+    quorate::check(system()).assert_holds_without_faults();
+    quorate::check(system()).world(World::default().channel(Channel::Lossy).crashes(explicit)).assert_holds();
 }

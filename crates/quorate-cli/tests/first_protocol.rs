@@ -52,7 +52,9 @@ impl Reader {
         for (name, _) in std::env::vars().filter(|(name, _)| name.starts_with("CARGO_PKG_")) {
             command.env_remove(name);
         }
-        for name in ["CARGO_MANIFEST_DIR", "CARGO_MANIFEST_PATH", "RUST_BACKTRACE", "CLICOLOR_FORCE"] {
+        for name in
+            ["CARGO_MANIFEST_DIR", "CARGO_MANIFEST_PATH", "RUST_BACKTRACE", "CLICOLOR_FORCE", "COLUMNS"]
+        {
             command.env_remove(name);
         }
         command.envs([("CARGO_NET_OFFLINE", "true"), ("CARGO_CARGO_NEW_VCS", "none"), ("NO_COLOR", "1")]);

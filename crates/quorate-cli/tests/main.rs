@@ -2,6 +2,7 @@
 //!
 //! One program for all of them: it is linked once.
 
+mod compile_errors;
 mod contract;
 mod dir;
 mod dir_page;

@@ -5,9 +5,7 @@
 //! -- readme` draws the picture again and corrects what is shown.
 
 use crate::page::{Page, rewriting, root};
-use crate::program;
-use quorate::engine::{Engine, Explore, Search};
-use quorate::render::svg;
+use crate::program::{self, run, scratch};
 
 const PICTURE: &str = "docs/pictures/always-accept.svg";
 
@@ -71,13 +69,11 @@ fn the_example_is_that_of_the_front_page() {
 
 #[test]
 fn the_picture_is_drawn_from_the_run() {
-    let protocols = quorate_zoo::protocols();
-    let paxos = protocols.iter().find(|protocol| protocol.name() == "paxos").expect("the zoo has Paxos");
-    let arguments = paxos.arguments([], Some("always-accept")).expect("the bug is known");
-    let model = paxos.instance(&arguments).expect("a system");
-    let report = Explore::default().run(&model, &Search::default(), &mut ());
-    let violation = report.assert_violated();
-    let drawn = svg(&violation.trace, &violation.broken);
+    let path = scratch("always-accept.svg");
+    let ran = run(&["check", "paxos", "--bug", "always-accept", "--svg", path.to_str().expect("text")]);
+    assert_eq!(ran.code, 1, "{}", ran.stderr);
+    let drawn = std::fs::read_to_string(&path).expect("a picture");
+    std::fs::remove_file(path).expect("the picture was there");
     if rewriting() {
         std::fs::write(root().join(PICTURE), &drawn).expect("the picture can be written");
     }

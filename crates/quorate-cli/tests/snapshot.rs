@@ -38,6 +38,7 @@ fn the_bug_of_the_paper_is_found_from_its_live_state_by_every_engine() {
         assert_eq!(ran.code, 1, "{engine}: {}{}", ran.stdout, ran.stderr);
         let answer = ran.json();
         assert_eq!(answer["from_step"], steps);
+        assert_eq!(answer["from_file"], path);
         // The story begins at the beginning, so it can be replayed.
         let story = answer["trace"].as_array().expect("a trace");
         assert!(story.len() > steps);
@@ -46,7 +47,25 @@ fn the_bug_of_the_paper_is_found_from_its_live_state_by_every_engine() {
         }
         let replayed = program::run_with_input(&["replay", "-"], ran.stdout.as_bytes());
         assert_eq!((replayed.code, replayed.stderr.as_str()), (1, ""), "{engine}");
+        let of = format!("the first {steps} of them from '{path}'");
+        let text = program::run_with_input(&["replay", "-"], ran.stdout.as_bytes()).stdout;
+        assert!(text.starts_with("violated: 'agreement', after ") && text.contains(&of), "{text}");
+        let words = check.iter().filter(|word| **word != "--json").copied().collect::<Vec<_>>();
+        let text = run(&[&words[..], &["--bug", "last-reply"]].concat()).stdout;
+        assert!(text.contains(&of), "{text}");
+        let joined = text.replace(['\n', '│', ' '], "");
+        assert!(joined.contains(&format!("'{path}'ends,thesearchbegins")), "{text}");
+        // A verdict says which runs it is about.
+        let text = run(&words).stdout;
+        assert!(
+            text.starts_with(&format!("holds from step {steps} of '{path}' on: 'agreement'\n")),
+            "{text}"
+        );
+        let text = run(&[&words[..], &["--reduce", "none", "--states-max", "10"]].concat()).stdout;
+        let seen = format!("states seen from step {steps} of '{path}' on\n");
+        assert!(engine == "local" || text.contains(&seen), "{text}");
         let sound = run(&check);
+        assert_eq!((&sound.json()["from_step"], &sound.json()["from_file"]), (&steps.into(), &path.into()));
         assert_eq!(sound.code, 0, "{engine}: {}{}", sound.stdout, sound.stderr);
     }
     std::fs::remove_file(state).expect("the snapshot was there");

@@ -4,7 +4,7 @@
 
 use quorate::model::{Choice, Envelope, Value};
 use quorate::model::{Consumed, Origin, ScheduledStep, Sent, Taken, Trace, TraceStep};
-use quorate::render::{Diagram, Paint, svg};
+use quorate::render::{Diagram, Paint};
 use quorate::replay::{Broken, replay};
 use quorate::world::StepKind;
 use quorate::{
@@ -27,6 +27,11 @@ fn check(run: &Run, width: usize, expected: &str) {
         let compared = (0..rows).map(compared).collect::<Vec<_>>().join("\n");
         panic!("the diagram (+) is not the expected one (-):\n{compared}\n\nall of it:\n{actual}");
     }
+}
+
+/// The picture of a run, below a title.
+fn picture((trace, broken): &Run) -> String {
+    Diagram::new(trace, broken, Paint::Plain).svg("violated: 'x'", "election --nodes 3\nworld: --lose 1")
 }
 
 /// Makes traces by hand: a step finds the messages it consumes by their text.
@@ -95,7 +100,7 @@ impl Step<'_> {
     }
 
     fn chooses(mut self, text: &str) -> Self {
-        self.edit().choices.push(Choice { index: 0, of: 2, text: text.to_string() });
+        self.edit().choices.push(Choice { index: 0, of: 2, text: text.to_string(), names_step: false });
         self
     }
 
@@ -184,7 +189,7 @@ fn quorums_choices_events_and_unread_messages() {
           │             │             │          voted None→Some(node 2), leads false→true
           │             │             │          emits Elected { term: 1 }
  ✗     Some(1)         None        Some(1)
- ✗ violated after step 6: one leader a term
+ ✗ violated after step 6: 'one leader a term'
    node 0, 2  Some(1)
    node 1     None
 ",
@@ -216,7 +221,8 @@ fn narrow_lanes_have_short_labels() {
      │   │   │     ← Vote(1, false) from node 2
      │   │   │     leads false→true
      │   │   │     emits Elected { term: 1 }
-     │   │   │     sends Hello to every other node and …
+     │   │   │     sends Hello to every other node and
+     │   │   │       client, 1 received
  5   4──▶●   │   node 1 note ← Hello
      │   │   │     nothing changes
  6   │   │   ●   node 2 win
@@ -224,7 +230,7 @@ fn narrow_lanes_have_short_labels() {
      │   │   │     leads false→true
      │   │   │     emits Elected { term: 1 }
      ✗   ✗   ✗
- ✗ violated after step 6: one leader a term
+ ✗ violated after step 6: 'one leader a term'
    node 0, 2  Some(1)
    node 1     None
 ",
@@ -268,7 +274,8 @@ fn messages_to_itself_and_a_panic() {
           │             │             │          0→1
           │             │             │          sends Done to middle
  5        2───Done────3↻✗◀───Done─────4        middle done ← 3 × Done
-          │             │             │          ✗ panics: attempt to subtract with overflow at src…
+          │             │             │          ✗ panics: attempt to subtract with overflow at
+          │             │             │            src/counter.rs:17
  ✗ middle panics in done: attempt to subtract with overflow at src/counter.rs:17
 ",
     );
@@ -343,7 +350,7 @@ fn twelve_processes() {
  13   ●◀──2───3───4───5───6───7   │   │   │   │   │   node 0 all heard ← 6 × Heard
       │   │   │   │   │   │   │   │   │   │   │   │     heard {}→{node 0, node 1}
       ✗   ✗   ✗   │   │   │   │   │   │   │   │   │
- ✗ violated after step 13: secrecy
+ ✗ violated after step 13: 'secrecy'
    node 0, 2  true
    node 1     false
 ",
@@ -463,7 +470,8 @@ fn a_run_that_really_happened() {
          │           │           │           │
  1       ●           │           │           │       client put
          │           │           │           │         chooses 7
-         │           │           │           │         sends Put('k', Some(7)) to every store
+         │           │           │           │         sends Put('k', Some(7)) to every store,
+         │           │           │           │           2 received
  2       1────Put───▶●           │           │       store 0 put ← Put { key: 'k', value: Some(7) }
          │           │           │           │         becomes Holding { value: 7, synced: false }
          │           │           │           │         sends Stored { copies: [7] } to client
@@ -476,7 +484,7 @@ fn a_run_that_really_happened() {
  5       │           ●           │           │       store 0 crash
          │           │           │           │         becomes Empty
  ✗      true       false       false        true
- ✗ violated after step 5: an acknowledged value is stored
+ ✗ violated after step 5: 'an acknowledged value is stored'
    client, store 2  true
    store 0, 1       false
 ",
@@ -540,7 +548,7 @@ fn open_elements(picture: &str) -> Vec<&str> {
 #[test]
 fn a_picture_shows_every_arrow_and_every_step() {
     for run in [election(), loops(), gossip(12), gossip(64), lost_value()] {
-        let picture = svg(&run.0, &run.1);
+        let picture = picture(&run);
         let consumed: usize = run.0.steps.iter().map(|step| step.consumed.len()).sum();
         let quorums = run.0.steps.iter().filter(|step| step.consumed.len() > 1).count();
         assert_eq!(picture.matches("class=\"arrow ").count(), consumed);
@@ -556,7 +564,114 @@ fn a_text_cannot_break_a_picture() {
     let mut script = Script::new(&[("<node>", "0")]);
     script.step("<node>", "a&b").emits("</text><script>").becomes("\"<1>\"");
     let run = script.breaks("x<y", &[("<node>", "</svg>")]);
-    let picture = svg(&run.0, &run.1);
+    let picture = picture(&run);
     assert_eq!(open_elements(&picture), Vec::<&str>::new());
     assert!(!picture.contains("<script") && picture.contains("a&amp;b"), "{picture}");
+}
+
+/// Nodes of which one, or all, have nothing to do when they start.
+fn starts() -> Run {
+    let mut script =
+        Script::new(&[("node 0", "Idle"), ("node 1", "Idle"), ("node 2", "Idle"), ("node 3", "Idle")]);
+    script.step("node 0", "on_start");
+    script.step("node 1", "on_start");
+    let mut timer = script.step("node 0", "on_timer").sends("Go(1)", &["node 1", "node 3"]);
+    timer.edit().choices.push(Choice { index: 0, of: 1, text: "Tick".to_string(), names_step: true });
+    timer.becomes("Busy");
+    script.step("node 2", "on_start");
+    script.step("node 1", "on_message").gets("node 0", "Go(1)").becomes("Busy");
+    script.step("node 3", "on_start");
+    script.breaks("one is busy", &[("node 0", "true"), ("node 1", "true")])
+}
+
+#[test]
+fn starts_that_change_nothing_are_one_line_and_a_timer_has_its_name() {
+    check(
+        &starts(),
+        100,
+        "
+        node 0        node 1        node 3     n──▶● receives what step n sent
+          │             │             │
+          │             │             │        steps 1, 2, 4 are not shown: node 0–2 on_start,
+          │             │             │          nothing changes
+ 3        ●             │             │        node 0 on_timer Tick
+          │             │             │          Idle→Busy
+          │             │             │          sends Go(1) to node 1, 3, 1 received
+ 5        3────Go(1)───▶●             │        node 1 on_message ← Go(1)
+          │             │             │          Idle→Busy
+ 6        │             │             ●        node 3 on_start
+          │             │             │          nothing changes
+ ✗       true          true           │
+ ✗ violated after step 6: 'one is busy'
+   node 0, 1  true
+",
+    );
+    let list = Diagram::new(&starts().0, &starts().1, Paint::Plain).width(40).to_string();
+    assert!(list.contains("steps 1, 2, 4 are not shown"), "{list}");
+    let picture = picture(&starts());
+    assert_eq!(picture.matches("class=\"number\"").count(), 3, "{picture}");
+    assert!(picture.contains("steps 1, 2, 4 are not shown"), "{picture}");
+}
+
+#[test]
+fn where_a_snapshot_ends_is_marked() {
+    let (trace, broken) = lost_value();
+    let marked = |step| Diagram::new(&trace, &broken, Paint::Plain).searched_from(step, "'state.json' ends");
+    let rule = "┄ 'state.json' ends, the search begins";
+    for (step, before, after) in [(0, "│", " 1 "), (2, "sends Stored", " 3 "), (5, "becomes Empty", " ✗ ")]
+    {
+        let text = marked(step).to_string();
+        let lines: Vec<&str> = text.lines().collect();
+        let at = lines.iter().position(|line| line.contains(rule)).unwrap_or_else(|| panic!("{text}"));
+        assert!(lines[at - 1].contains(before) && lines[at + 1].starts_with(after), "{step}:\n{text}");
+        let picture = marked(step).svg("a", "b");
+        assert_eq!(picture.matches("class=\"rule\"").count(), 1);
+        assert!(picture.contains("'state.json' ends"), "{picture}");
+        assert_eq!(open_elements(&picture), Vec::<&str>::new());
+    }
+    let run = gossip(64);
+    let list =
+        Diagram::new(&run.0, &run.1, Paint::Plain).searched_from(2, "a run ends").width(60).to_string();
+    let at = list.lines().position(|line| line.contains("┄┄ a run ends, the search begins")).unwrap();
+    assert!(list.lines().nth(at + 1).unwrap().starts_with("  3 "), "{list}");
+}
+
+#[test]
+fn what_becomes_of_a_message_is_said_however_narrow_it_is() {
+    let mut script = Script::new(&[("client", "0"), ("server 0", "0"), ("server 1", "0")]);
+    let long = "Request { key: \"a rather long key\", value: \"a rather long value\" }";
+    script.step("client", "ask").sends(long, &["server 0", "server 1"]).sends("Ping", &["server 0"]);
+    script.step("server 0", "loses").gets("client", long);
+    script.0.steps[1].kind = StepKind::Loss;
+    script.step("client", "ask again").sends(long, &["server 0"]).becomes("1");
+    let run = script.breaks("answered", &[("client", "1")]);
+    for width in [44, 60, 80, 100, 200] {
+        let text = Diagram::new(&run.0, &run.1, Paint::Plain).width(width).to_string();
+        // As one line, whatever it was broken into.
+        let words = text.split_whitespace().filter(|word| !word.starts_with(['│', '●']));
+        let joined = words.collect::<Vec<_>>().join(" ");
+        for needle in [", 1 lost", "Ping to server 0, unread", "a rather long value"] {
+            assert!(joined.contains(needle), "{needle} in {width} columns:\n{text}");
+        }
+        assert_eq!(text.matches("unread").count(), 2, "{text}");
+    }
+}
+
+#[test]
+fn a_wide_terminal_is_used() {
+    let width_of = |width| {
+        let run = lost_value();
+        let text = Diagram::new(&run.0, &run.1, Paint::Plain).width(width).to_string();
+        text.lines().map(|line| line.chars().count()).max().unwrap()
+    };
+    assert!(width_of(80) <= 80 && width_of(120) > 100 && width_of(200) > 120, "{}", width_of(200));
+}
+
+#[test]
+fn a_picture_says_what_it_is_of() {
+    let picture = picture(&election());
+    assert!(picture.contains("<title>violated: 'x'</title>"), "{picture}");
+    for line in ["violated: 'x'", "election --nodes 3", "world: --lose 1"] {
+        assert!(picture.contains(&format!(">{line}</tspan>")), "{line}: {picture}");
+    }
 }

@@ -1,7 +1,7 @@
 //! Handler-style nodes: the same little ring election as a node that can be copied and compared, as one
 //! compared by a fingerprint, and as one that is rebuilt by replaying its inputs.
 
-use quorate::model::{Model, Transition};
+use quorate::model::{Model, TraceStep, Transition};
 use quorate::protocol::{Commands, Fingerprinted, Replayed, Stepped};
 use quorate::{Node, ProcessId, RoleName, System, observe};
 
@@ -149,5 +149,14 @@ fn the_bug_is_found_in_all_of_them() {
 fn a_node_is_a_process_like_any_other() {
     let model: Model = stepped(false).build().unwrap();
     let names: Vec<&str> = model.processes()[0].transitions().iter().map(Transition::name).collect();
-    assert_eq!(names, ["start", "message", "timer"]);
+    assert_eq!(names, ["on_start", "on_message", "on_timer"]);
+}
+
+#[test]
+fn a_violation_names_the_timers_that_fired() {
+    let violation = quorate::check(stepped(true)).assert_violated();
+    let titles: Vec<String> = violation.trace.steps.iter().map(TraceStep::title).collect();
+    assert!(titles.contains(&"on_timer \"stand\"".to_string()), "{titles:?}");
+    assert!(violation.to_string().contains(" on_timer \"stand\""), "{violation}");
+    assert!(!violation.to_string().contains("chooses"), "{violation}");
 }

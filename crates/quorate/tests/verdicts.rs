@@ -4,13 +4,15 @@
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
-use quorate::engine::{Engine, Explore, Order, Search, Visited};
+use quorate::engine::{Components, Engine, Explore, Local, Order, Search, Visited};
 use quorate::model::Content;
 use quorate::protocol::SystemError;
 use quorate::replay::Broken;
-use quorate::report::Stopped;
+use quorate::report::{NotCovered, Stopped};
+use quorate::world::{Channel, CrashSends, Crashes};
 use quorate::{
-    Outbox, Received, Role, RoleName, System, Transitions, Verdict, majority_of, observe, quorums_of, some_of,
+    Outbox, Received, Role, RoleName, System, Transitions, Verdict, World, majority_of, observe, quorums_of,
+    some_of,
 };
 
 const COUNTERS: RoleName = RoleName::new("counter");
@@ -340,4 +342,100 @@ fn systems_that_make_no_sense_are_refused() {
     assert!(matches!(refused(twins), SystemError::TransitionTwice { .. }));
     let same = |system: System<usize>| system.invariant("p", observe(|c: &Counter| c.count), |_| true);
     assert!(matches!(refused(same(same(counters(1)))), SystemError::PropertyTwice { .. }));
+}
+
+/// What a panic says.
+fn panic_of(run: impl FnOnce() + std::panic::UnwindSafe) -> String {
+    let panic = std::panic::catch_unwind(run).expect_err("a panic");
+    panic.downcast_ref::<String>().expect("a text").clone()
+}
+
+/// Counts to two; with a property of the end of runs.
+fn counting_to_two() -> System<usize> {
+    system(2, Counter::count_up).at_end("counted", observe(|c: &Counter| c.count), |counts| counts[0] == 2)
+}
+
+#[test]
+fn a_test_is_as_loud_as_the_report_about_faults_that_are_not_covered() {
+    let report = quorate::check(counting_to_two()).run().unwrap();
+    assert!(matches!(report.verdict, Verdict::Holds));
+    let what: Vec<&str> = report.not_covered.iter().map(NotCovered::what).collect();
+    assert_eq!(what, ["crashes", "lost messages"]);
+    report.assert_holds_without_faults();
+    quorate::check(counting_to_two()).assert_holds_without_faults();
+    let said = panic_of(|| quorate::check(counting_to_two()).assert_holds());
+    assert!(said.contains("'counted' holds, but only as long as nothing fails"), "{said}");
+    assert!(said.contains("crashes and lost messages are not covered"), "{said}");
+    assert!(said.contains("assert_holds_without_faults"), "{said}");
+}
+
+#[test]
+fn what_is_covered_needs_no_opting_in() {
+    // Nobody has to say anything of faults where they cannot change the answer.
+    quorate::check(system(2, Counter::count_up)).assert_holds();
+    // Nor where they were looked for: nobody crashes, and what is lost is not counted.
+    let losing_and_crashing = |role: &str| {
+        let prone = vec![(role.to_string(), 1)];
+        let crashes = Crashes::Explicit { prone, sends: CrashSends::Some };
+        World::default().channel(Channel::Lossy).crashes(crashes)
+    };
+    quorate::check(counting_to_two()).world(losing_and_crashing("sink")).assert_holds();
+    // A violation is one in any world.
+    quorate::check(counting_to_two()).world(losing_and_crashing("counter")).assert_violated();
+}
+
+/// Counts to two, and nobody hears of it.
+fn quiet_counter() -> System<usize> {
+    COUNT.set(|counter, _| counter.count += 1);
+    System::new().role(COUNTERS, 1, |_| Counter { count: 0, limit: 2 }).at_end(
+        "counted",
+        observe(|c: &Counter| c.count),
+        |counts| counts[0] == 2,
+    )
+}
+
+/// Turns round for ever.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+struct Wheel(u8);
+
+impl Role for Wheel {
+    type Message = ();
+    fn transitions(&self, t: &mut Transitions<Self>) {
+        t.internal("turn").run(|wheel, _| wheel.0 = (wheel.0 + 1) % 3);
+    }
+}
+
+#[test]
+fn a_property_of_ends_that_never_come_is_warned_of_by_every_engine() {
+    let wheels = |most| {
+        System::new()
+            .role(COUNTERS, 1, |_| Wheel(0))
+            .invariant("in the rim", observe(|w: &Wheel| w.0), |all| all.iter().all(|one| *one < 3))
+            .at_end("at the top", observe(|w: &Wheel| w.0), move |all| all[0] <= most)
+    };
+    let engines: [(&str, Box<dyn Engine>); 4] = [
+        ("explore", Box::new(Explore::DEFAULT)),
+        ("depth-first", Box::new(Explore::DEFAULT.order(Order::Depth))),
+        ("local", Box::new(Local::default())),
+        ("components", Box::new(Components::default())),
+    ];
+    for (name, engine) in engines {
+        let model = wheels(0).build().unwrap();
+        let report = engine.run(&model, &Search::default(), &mut ());
+        assert!(matches!(report.verdict, Verdict::Holds), "{name}: {:?}", report.verdict);
+        let warnings: Vec<String> = report.warnings().iter().map(ToString::to_string).collect();
+        let expected = "no run ends: 'at the top' looks at the end of runs and was never asked";
+        assert_eq!(warnings, [expected], "{name}");
+        let said = panic_of(std::panic::AssertUnwindSafe(|| report.assert_holds_without_faults()));
+        assert!(said.contains(expected), "{name}: {said}");
+        let ends = engine.run(&quiet_counter().build().unwrap(), &Search::default(), &mut ());
+        assert_eq!(ends.warnings(), [], "{name}");
+    }
+    // Where nothing is asked of ends, nobody minds that there are none.
+    let forever = System::new().role(COUNTERS, 1, |_| Wheel(0)).invariant(
+        "in the rim",
+        observe(|w: &Wheel| w.0),
+        |all| all[0] < 3,
+    );
+    quorate::check(forever).assert_holds();
 }

@@ -41,6 +41,11 @@ use super::ids::{PROCESSES_MAX, ProcessId, RoleName};
 /// let swapped = lock.rename(&Renaming::swap(3, a, b));
 /// assert_eq!(swapped, Lock { held_by: Some(b), waiting: vec![a, c], times_taken: 1, lease });
 /// ```
+#[diagnostic::on_unimplemented(
+    message = "ids in `{Self}` cannot be renamed",
+    label = "`{Self}` lacks `Rename`",
+    note = "add `#[derive(quorate::Rename)]` to `{Self}`, or `#[rename(skip)]` to a field of this type that holds no ids"
+)]
 pub trait Rename {
     /// The same value with every process id inside it renamed.
     #[must_use]

@@ -294,6 +294,7 @@ impl Climb<'_> {
                 local_traces: None,
                 global_skeletons,
                 global_traces: None,
+                some_run_ends: false,
                 cuts: self.cuts,
             }),
             None => Details::Explore(ExploreDetails {

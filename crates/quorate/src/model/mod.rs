@@ -59,6 +59,9 @@ pub struct Choice {
     pub of: usize,
     /// The alternative as `Debug` prints it.
     pub text: String,
+    /// Does it say which step this is, rather than how it went? So does the timer that fires: it is part of the
+    /// step's name, even where there was no other.
+    pub names_step: bool,
 }
 
 /// What a step does, for one way of making its choices.

@@ -92,6 +92,15 @@ pub struct TraceStep {
     pub panic: Option<String>,
 }
 
+impl TraceStep {
+    /// What the step is called: its transition, and which of several things it is if a choice says so, as in
+    /// `on_timer Election`.
+    pub fn title(&self) -> String {
+        let named = self.choices.iter().filter(|choice| choice.names_step);
+        named.fold(self.transition.clone(), |title, choice| format!("{title} {}", choice.text))
+    }
+}
+
 /// A run, as text.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Trace {

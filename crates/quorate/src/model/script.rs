@@ -42,13 +42,22 @@ impl Script {
         before
     }
 
-    pub(crate) fn choose<T: Debug>(&mut self, mut alternatives: Vec<T>) -> T {
+    pub(crate) fn choose<T: Debug>(&mut self, alternatives: Vec<T>) -> T {
+        self.make(alternatives, false)
+    }
+
+    /// A choice that says which step this is.
+    pub(crate) fn choose_step<T: Debug>(&mut self, alternatives: Vec<T>) -> T {
+        self.make(alternatives, true)
+    }
+
+    fn make<T: Debug>(&mut self, mut alternatives: Vec<T>, names_step: bool) -> T {
         assert!(!alternatives.is_empty(), "a choice between no alternatives");
         let index = self.planned.get(self.made.len()).copied().unwrap_or(0);
         let of = alternatives.len();
         assert!(index < of, "{MISFIT}: {index} of {of}");
         let chosen = alternatives.swap_remove(index);
-        self.made.push(Choice { index, of, text: format!("{chosen:?}") });
+        self.made.push(Choice { index, of, text: format!("{chosen:?}"), names_step });
         if !self.past {
             MADE.with_borrow_mut(|made| made.clone_from(&self.made));
         }

@@ -1,5 +1,6 @@
 //! A search that a command line asks for: an instance in its world, an engine, limits; run, it gives an answer.
 
+use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::ArgMatches;
@@ -8,12 +9,12 @@ use clap::parser::ValueSource;
 use super::Program;
 use super::failure::Failure;
 use super::options::{Given, engines, reductions, stones, world};
-use super::output::json::{self, Story};
+use super::output::json::{self, Beginning, Story};
 use super::output::progress::{Limits, Progress, heed_interrupts};
 use super::output::{json_line, memory};
 use super::{commands, refusals};
 use crate::engine::{Engine, Explore, Order, Search, Visited};
-use crate::model::{Model, Snapshot, TraceStep};
+use crate::model::{Model, TraceStep};
 use crate::protocol::{Arguments, Protocol};
 use crate::reduce::Refused;
 use crate::report::Report;
@@ -30,6 +31,8 @@ pub struct Job<'p> {
     limits: Limits,
     order: Order,
     visited: Visited,
+    /// The file of the snapshot in which it begins.
+    from: Option<PathBuf>,
 }
 
 /// What came of a search.
@@ -69,7 +72,8 @@ impl<'p> Job<'p> {
         }
         let limits = Limits { stage_time_max: stones::stage_time(matches), ..limits(&search, matches) };
         let Explore { order, visited, .. } = engines::explore(matches);
-        Ok(Job { protocol, arguments, model, engine, search, refused, limits, order, visited })
+        let from = matches.get_one::<PathBuf>("from").filter(|_| steps.is_empty()).cloned();
+        Ok(Job { protocol, arguments, model, engine, search, refused, limits, order, visited, from })
     }
 
     /// The same search, of which nothing is asked.
@@ -93,14 +97,20 @@ impl<'p> Job<'p> {
         let violation = report.verdict.violation().map(|violation| (&violation.trace, &violation.broken));
         let (arguments, word) = (&self.arguments, report.verdict.word());
         let story = Story::new(self.protocol, arguments, &self.model, word, violation, Some(report));
-        let from_step = self.model.start().map(Snapshot::steps);
+        let story = Story { beginning: self.beginning(report), ..story };
         let asked = json::Asked {
             engine: self.engine.name(),
             order: engines::order_word(self.order),
             visited: engines::visited_word(self.visited),
             switched_off: reductions::switched_off(&self.search.reductions, &self.refused, report),
         };
-        json::Answer::new(story, asked, from_step, report, time)
+        json::Answer::new(story, asked, report, time)
+    }
+
+    /// Where the search began, if not at the beginning.
+    pub(super) fn beginning(&self, report: &Report) -> Option<Beginning> {
+        let from_file = self.from.as_ref().map(|path| path.display().to_string());
+        report.from_step.map(|from_step| Beginning { from_step, from_file })
     }
 }
 

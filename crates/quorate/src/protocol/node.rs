@@ -219,15 +219,15 @@ impl<H: Holder> Role for Hosted<H> {
     type Message = <H::Node as Node>::Message;
 
     fn transitions(&self, t: &mut Transitions<Self>) {
-        t.internal("start").when(|host| !host.started).run(|host, out| {
+        t.internal("on_start").when(|host| !host.started).run(|host, out| {
             host.started = true;
             host.step(Input::Start, out);
         });
-        t.message("message").of(|host, _| host.started).run(|host, received, out| {
+        t.message("on_message").of(|host, _| host.started).run(|host, received, out| {
             host.step(Input::Message(received.from, received.body.clone()), out);
         });
-        t.internal("timer").when(|host| !host.timers.is_empty()).run(|host, out| {
-            let timer = out.choose(host.timers.clone());
+        t.internal("on_timer").when(|host| !host.timers.is_empty()).run(|host, out| {
+            let timer = out.choose_step(host.timers.clone());
             host.step(Input::Timer(timer), out);
         });
     }

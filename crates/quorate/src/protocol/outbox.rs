@@ -187,4 +187,9 @@ impl<M: Message> Outbox<M> {
     pub fn choose<T: Debug>(&mut self, alternatives: impl IntoIterator<Item = T>) -> T {
         self.script.choose(alternatives.into_iter().collect())
     }
+
+    /// As [`Outbox::choose`], of something that belongs to the name of the step.
+    pub(super) fn choose_step<T: Debug>(&mut self, alternatives: impl IntoIterator<Item = T>) -> T {
+        self.script.choose_step(alternatives.into_iter().collect())
+    }
 }

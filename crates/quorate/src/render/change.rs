@@ -3,7 +3,7 @@
 //! Known: a field that kept its text is taken for unchanged; two types that print alike look alike.
 //! Held by: the tests below, tests/diagram.rs.
 
-use super::debug_text::{Bracket, Entry, Group, Tree, columns, cut};
+use super::debug_text::{Bracket, Entry, Group, Tree, columns};
 
 /// A collection whose two texts are longer than this together is shown by what came and what went.
 const WHOLE_COLLECTION_MAX: usize = 24;
@@ -160,7 +160,7 @@ fn join(path: &str, label: &str) -> String {
 }
 
 impl Change {
-    /// In at most `width` columns.
+    /// In at most `width` columns if one of its forms fits, else in the shortest.
     pub(super) fn text(&self, width: usize) -> String {
         let path = if self.path.is_empty() { String::new() } else { format!("{} ", self.path) };
         let forms = match &self.how {
@@ -174,7 +174,7 @@ impl Change {
             How::Lost(element) => element.forms().map(|form| format!("{path}−{form}")).to_vec(),
             How::Became(state) => state.forms().map(|form| format!("becomes {form}")).to_vec(),
         };
-        let shortest = forms.last().map(|form| cut(form, width)).unwrap_or_default();
+        let shortest = forms.last().cloned().unwrap_or_default();
         forms.into_iter().find(|form| columns(form) <= width).unwrap_or(shortest)
     }
 }

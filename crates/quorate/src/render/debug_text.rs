@@ -4,10 +4,14 @@
 //! Known: any text is accepted. What does not look like derived `Debug` is one atom, shown as it is.
 //! Held by: the tests below, tests/diagram.rs.
 
-use std::fmt::Write as _;
-
 /// Deeper nesting than this is shown as text: the tree is walked recursively.
 const DEPTH_MAX: usize = 64;
+/// How far the later lines of a text that is broken up are moved to the right.
+const HANGING: usize = 2;
+/// No text takes more lines than this.
+const LINES_MAX: usize = 16;
+/// A space at which no line is broken.
+pub(super) const STAY: char = '\u{a0}';
 
 /// A text that `Debug` printed.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -250,7 +254,7 @@ impl Reader<'_> {
 }
 
 /// The number of columns a text takes.
-pub(super) fn columns(text: &str) -> usize {
+pub(crate) fn columns(text: &str) -> usize {
     text.chars().count()
 }
 
@@ -266,23 +270,44 @@ pub(super) fn cut(text: &str, width: usize) -> String {
     short
 }
 
-/// Some words around a tree in at most `width` columns: without the names of fields if they do not fit,
-/// cut inside the tree if that is not enough.
-pub(super) fn fit(before: &str, tree: &Tree, after: &str, width: usize) -> String {
-    if let Some(fitting) = fit_whole(before, tree, after, width) {
-        return fitting;
+/// Some words around a tree in lines of at most `width` columns: without the names of fields if that makes it one line,
+/// in several lines if it does not.
+pub(super) fn fit(before: &str, tree: &Tree, after: &str, width: usize) -> Vec<String> {
+    match fit_whole(before, tree, after, width) {
+        Some(fitting) => vec![fitting],
+        None => broken_up(&format!("{before}{}{after}", tree.values()), width),
     }
-    let room = width.saturating_sub(columns(before) + columns(after));
-    let mut text = before.to_string();
-    if room >= 8 {
-        let _ = write!(text, "{}{after}", cut(&tree.bare(), room));
-        return text;
-    }
-    let _ = write!(text, "{}{after}", tree.bare());
-    cut(&text, width)
+    .into_iter()
+    .map(|line| line.replace(STAY, " "))
+    .collect()
 }
 
-/// As [`fit`], but `None` if something would have to be cut.
+/// A text in lines of at most `width` columns, the later ones a little to the right. Broken between words where that can
+/// be; what is longer than a screen full of lines ends with an ellipsis.
+pub(super) fn broken_up(text: &str, width: usize) -> Vec<String> {
+    let mut lines: Vec<String> = Vec::new();
+    let mut rest: Vec<char> = text.chars().collect();
+    loop {
+        let indent = if lines.is_empty() || width < 4 * HANGING { 0 } else { HANGING };
+        let room = width.saturating_sub(indent).max(1);
+        if rest.len() <= room {
+            lines.push(format!("{:indent$}{}", "", rest.iter().collect::<String>()));
+            return lines;
+        }
+        if lines.len() + 1 == LINES_MAX {
+            let cut: String = rest[..room - 1].iter().collect();
+            lines.push(format!("{:indent$}{cut}…", ""));
+            return lines;
+        }
+        // A space in the first half would leave most of the line empty.
+        let space = (room / 2..=room).rev().find(|at| rest[*at] == ' ');
+        let end = space.unwrap_or(room);
+        lines.push(format!("{:indent$}{}", "", rest[..end].iter().collect::<String>()));
+        rest.drain(..end + usize::from(space.is_some()));
+    }
+}
+
+/// As [`fit`], but `None` if it takes more than one line.
 pub(super) fn fit_whole(before: &str, tree: &Tree, after: &str, width: usize) -> Option<String> {
     tree.forms().into_iter().map(|form| format!("{before}{form}{after}")).find(|text| columns(text) <= width)
 }
@@ -337,9 +362,20 @@ mod tests {
     fn field_names_and_ids_are_shortened() {
         let tree = read("Vote { term: 1, by: #1, seen: {#0: X { y: 1 }} }");
         assert_eq!(tree.values(), "Vote(1, acceptor 0, {proposer: X(1)})");
-        assert_eq!(fit("", &tree, "", 12), "Vote(1, acc…");
+        assert_eq!(fit("", &tree, "", 40), ["Vote(1, acceptor 0, {proposer: X(1)})"]);
+        assert_eq!(fit("", &tree, "", 20), ["Vote(1, acceptor 0,", "  {proposer: X(1)})"]);
         assert_eq!(tree.head(), "Vote");
         assert_eq!(read("Reply { to: Some(Vote { term: 1, by: 2 }) }").bare(), "Reply(Some(1, 2))");
         assert_eq!(read("Some((1, 2))").bare(), "Some(1, 2)");
+    }
+
+    #[test]
+    fn a_long_text_is_broken_between_words_and_in_the_end_cut() {
+        assert_eq!(broken_up("", 8), [""]);
+        assert_eq!(broken_up("one two three", 8), ["one two", "  three"]);
+        assert_eq!(broken_up("incomprehensible", 10), ["incomprehe", "  nsible"]);
+        let endless = broken_up(&"x".repeat(1000), 10);
+        assert_eq!((endless.len(), endless.last().map(String::as_str)), (LINES_MAX, Some("  xxxxxxx…")));
+        assert!(endless.iter().all(|line| columns(line) <= 10));
     }
 }

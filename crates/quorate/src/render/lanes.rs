@@ -14,11 +14,14 @@ use super::story::{Arrival, Moment, Observed, Story, split_name};
 
 /// How many columns the notes get, and how wide lanes must and may be then. The first line with room for all lanes
 /// is taken.
-const SHARES: [Share; 3] = [
+const SHARES: [Share; 4] = [
+    Share { notes: 72, lane_min: LANE_WIDE, lane_max: 22 },
     Share { notes: 46, lane_min: 6, lane_max: 14 },
     Share { notes: 38, lane_min: 3, lane_max: 6 },
     Share { notes: 28, lane_min: LANE_MIN, lane_max: 3 },
 ];
+/// From here on, most messages fit on their arrows.
+const LANE_WIDE: usize = 15;
 /// Below this, lanes would touch.
 const LANE_MIN: usize = 2;
 
@@ -42,11 +45,12 @@ pub(super) struct Layout {
 impl Layout {
     /// Finds room for the lanes of a story. `None` if there are too many: the notes are then all there is.
     pub(super) fn of(story: &Story<'_>, width: usize) -> Option<Self> {
-        let digits = columns(&story.moments.len().to_string());
+        let digits = columns(&story.steps.to_string());
         let (gutter, lanes) = (digits + 2, story.lanes.len().max(1));
         let lane = SHARES.iter().find_map(|share| {
             let lane = width.saturating_sub(gutter + share.notes + 2) / lanes;
-            (lane >= share.lane_min).then_some(lane.min(share.lane_max))
+            (lane >= share.lane_min && (lanes > 1 || share.lane_min < LANE_WIDE))
+                .then_some(lane.min(share.lane_max))
         })?;
         Some(Layout { gutter, lane, lanes, notes: gutter + lanes * lane + 2, numbered_tails: digits < lane })
     }
@@ -107,6 +111,18 @@ impl Layout {
         let mut line = Line::default();
         for lane in 0..self.lanes {
             line.put(self.column(lane), "│", Style::Faint);
+        }
+        line
+    }
+
+    /// A line across all lanes.
+    pub(super) fn rule(&self) -> Line {
+        let mut line = Line::default();
+        for column in self.gutter..self.notes.saturating_sub(1) {
+            line.put(column, "┄", Style::Faint);
+        }
+        for lane in 0..self.lanes {
+            line.put(self.column(lane), "┼", Style::Faint);
         }
         line
     }

@@ -19,10 +19,10 @@ mod svg;
 use std::fmt;
 
 use self::canvas::{Line, Style};
-use self::debug_text::{Tree, columns, cut, fit};
+pub(crate) use self::debug_text::columns;
+use self::debug_text::{Tree, broken_up, fit};
 use self::lanes::Layout;
 use self::story::{Story, enumerate_names};
-pub use self::svg::svg;
 use crate::model::Trace;
 use crate::replay::Broken;
 
@@ -48,12 +48,21 @@ pub struct Diagram<'t> {
     broken: &'t Broken,
     paint: Paint,
     width: usize,
+    searched_from: Option<Mark>,
+}
+
+/// Where a search began that did not begin at the beginning.
+struct Mark {
+    /// After how many steps.
+    step: usize,
+    /// What is said there.
+    text: String,
 }
 
 impl<'t> Diagram<'t> {
     /// Prepares a trace for printing.
     pub fn new(trace: &'t Trace, broken: &'t Broken, paint: Paint) -> Self {
-        Diagram { trace, broken, paint, width: WIDTH_DEFAULT }
+        Diagram { trace, broken, paint, width: WIDTH_DEFAULT, searched_from: None }
     }
 
     /// In at most this many columns; 100 by default, 40 at least.
@@ -61,6 +70,20 @@ impl<'t> Diagram<'t> {
     pub fn width(mut self, columns: usize) -> Self {
         self.width = columns.max(WIDTH_MIN);
         self
+    }
+
+    /// Marks the place after so many steps: there the search began, because something, such as a snapshot, ended.
+    #[must_use]
+    pub fn searched_from(mut self, step: usize, ended: &str) -> Self {
+        self.searched_from = Some(Mark { step, text: format!("{ended}, the search begins") });
+        self
+    }
+
+    /// Before which of the moments of a story the mark stands; none if behind all.
+    fn mark_before(&self, story: &Story<'_>) -> Option<(usize, &Mark)> {
+        let mark = self.searched_from.as_ref()?;
+        let later = story.moments.iter().position(|moment| moment.number > mark.step);
+        Some((later.unwrap_or(story.moments.len()), mark))
     }
 
     fn picture(&self, story: &Story<'_>, layout: &Layout) -> Vec<Line> {
@@ -75,12 +98,22 @@ impl<'t> Diagram<'t> {
         }
         lines.push(layout.empty());
         let room = self.width - layout.notes;
-        for moment in &story.moments {
-            let notes = notes::notes(story, moment, room, !layout.numbered_tails);
-            for (at, note) in notes.iter().enumerate() {
-                let mut line = if at == 0 { layout.step(moment) } else { layout.empty() };
-                line.overlay(layout.notes, note);
+        let mark = self.mark_before(story);
+        let mut beside = |notes: Vec<Line>, first: Line| {
+            let mut first = Some(first);
+            for note in notes {
+                let mut line = first.take().unwrap_or_else(|| layout.empty());
+                line.overlay(layout.notes, &note);
                 lines.push(line);
+            }
+        };
+        beside(notes::left_out(story, room), layout.empty());
+        for at in 0..=story.moments.len() {
+            if let Some((_, mark)) = mark.filter(|(before, _)| *before == at) {
+                beside(faint(&mark.text, room), layout.rule());
+            }
+            if let Some(moment) = story.moments.get(at) {
+                beside(notes::notes(story, moment, room, !layout.numbered_tails), layout.step(moment));
             }
         }
         if !story.observed.is_empty() {
@@ -91,16 +124,25 @@ impl<'t> Diagram<'t> {
 
     /// Too many lanes to draw: steps in words.
     fn list(&self, story: &Story<'_>) -> Vec<Line> {
-        let gutter = columns(&story.moments.len().to_string()) + 2;
+        let gutter = columns(&story.steps.to_string()) + 2;
+        let room = self.width - gutter;
+        let mark = self.mark_before(story);
         let mut lines = Vec::new();
-        for moment in &story.moments {
-            for (at, note) in notes::notes(story, moment, self.width - gutter, true).iter().enumerate() {
+        let mut beside = |notes: Vec<Line>, number: &str| {
+            for (at, note) in notes.iter().enumerate() {
                 let mut line = Line::default();
-                if at == 0 {
-                    line.put(0, &format!("{:>1$}", moment.number, gutter - 1), Style::Faint);
-                }
+                line.put(0, &format!("{:>1$}", if at == 0 { number } else { "" }, gutter - 1), Style::Faint);
                 line.overlay(gutter, note);
                 lines.push(line);
+            }
+        };
+        beside(notes::left_out(story, room), "");
+        for at in 0..=story.moments.len() {
+            if let Some((_, mark)) = mark.filter(|(before, _)| *before == at) {
+                beside(faint(&format!("┄┄ {}", mark.text), room), "");
+            }
+            if let Some(moment) = story.moments.get(at) {
+                beside(notes::notes(story, moment, room, true), &moment.number.to_string());
             }
         }
         lines
@@ -109,40 +151,55 @@ impl<'t> Diagram<'t> {
     /// What is broken, and what was seen of it.
     fn conclusion(&self, story: &Story<'_>) -> Vec<Line> {
         let mut lines = Vec::new();
-        let mut say = |text: &str, style| {
-            let mut line = Line::default();
-            line.put(1, &cut(text, self.width - 1), style);
-            lines.push(line);
+        let room = self.width - 1;
+        let mut say = |texts: Vec<String>| {
+            for text in texts {
+                let mut line = Line::default();
+                line.put(1, &text, Style::Bad);
+                lines.push(line);
+            }
         };
         match self.broken {
-            Broken::Property { name, .. } | Broken::History { name, .. } => {
+            Broken::Property { .. } | Broken::History { .. } => {
                 let after = self.trace.steps.len();
                 let when =
                     if after == 0 { "at the start".to_string() } else { format!("after step {after}") };
-                say(&format!("✗ violated {when}: {name}"), Style::Bad);
+                say(broken_up(&format!("✗ violated {when}: {}", self.broken), room));
             }
             Broken::Panic { process, transition, message } => {
                 let name = self.trace.processes.get(process.index()).map_or("?", String::as_str);
-                say(&format!("✗ {name} panics in {transition}: {message}"), Style::Bad);
+                say(broken_up(&format!("✗ {name} panics in {transition}: {message}"), room));
             }
         }
         if let Broken::History { heard, .. } = self.broken {
-            say(
-                &fit("  the monitor: ", &Tree::read(heard, &self.trace.processes), "", self.width - 1),
-                Style::Bad,
-            );
+            say(fit("  the monitor: ", &Tree::read(heard, &self.trace.processes), "", room));
         }
         let who =
             |lanes: &[usize]| enumerate_names(lanes.iter().map(|&lane| story.lanes[lane].name.as_str()));
-        let names: Vec<String> =
-            story.observed.iter().map(|observed| cut(&who(&observed.lanes), self.width / 2)).collect();
-        let widest = names.iter().map(|name| columns(name)).max().unwrap_or(0);
+        let names: Vec<String> = story.observed.iter().map(|observed| who(&observed.lanes)).collect();
+        let short = |name: &&String| columns(name) <= self.width / 2;
+        let widest = names.iter().filter(short).map(|name| columns(name)).max().unwrap_or(0);
         for (observed, name) in story.observed.iter().zip(&names) {
-            let before = format!("  {name:<widest$}  ");
-            say(&fit(&before, &observed.value, "", self.width - 1), Style::Bad);
+            let before = if short(&name) {
+                format!("  {name:<widest$}  ")
+            } else {
+                say(broken_up(&format!("  {name}"), room));
+                "    ".to_string()
+            };
+            say(fit(&before, &observed.value, "", room));
         }
         lines
     }
+}
+
+/// A remark in as many lines as it takes.
+fn faint(text: &str, width: usize) -> Vec<Line> {
+    let line = |text: String| {
+        let mut line = Line::default();
+        line.put(0, &text, Style::Faint);
+        line
+    };
+    broken_up(text, width).into_iter().map(line).collect()
 }
 
 impl fmt::Display for Diagram<'_> {

@@ -1,7 +1,8 @@
 //! What a trace shows, before anything is laid out: who takes part, what each step received, changed and
 //! sent, and what is broken in the end.
 //!
-//! Known: a process has a lane if it takes a step or is observed; what was sent to others is described in words.
+//! Known: a process has a lane if it takes a step or is observed; what was sent to others is described in words. A start
+//! that changes nothing has no line of its own: it is counted among others like it.
 
 use std::collections::BTreeSet;
 
@@ -24,7 +25,8 @@ pub(super) struct Moment<'t> {
     pub(super) number: usize,
     pub(super) lane: usize,
     pub(super) kind: StepKind,
-    pub(super) transition: &'t str,
+    /// What it is called.
+    pub(super) title: String,
     pub(super) arrivals: Vec<Arrival>,
     /// What was chosen, where there was more than one alternative.
     pub(super) choices: Vec<&'t str>,
@@ -32,6 +34,20 @@ pub(super) struct Moment<'t> {
     pub(super) events: Vec<Tree>,
     pub(super) sendings: Vec<Sending>,
     pub(super) panic: Option<&'t str>,
+}
+
+impl Moment<'_> {
+    /// Does it change, send or emit anything?
+    pub(super) fn is_felt(&self) -> bool {
+        !(self.changes.is_empty() && self.sendings.is_empty() && self.events.is_empty())
+    }
+}
+
+/// First steps of processes, all called the same, that change nothing.
+pub(super) struct LeftOut {
+    pub(super) title: String,
+    /// The number of each, and whose it is.
+    pub(super) steps: Vec<(String, String)>,
 }
 
 /// A message that a step consumes.
@@ -48,6 +64,8 @@ pub(super) struct Sending {
     pub(super) to: String,
     /// How many of them consume it later in the trace.
     pub(super) received: usize,
+    /// How many messages are lost on the way.
+    pub(super) lost: usize,
     pub(super) receivers: usize,
 }
 
@@ -61,6 +79,9 @@ pub(super) struct Observed {
 pub(super) struct Story<'t> {
     pub(super) lanes: Vec<Lane>,
     pub(super) moments: Vec<Moment<'t>>,
+    pub(super) left_out: Vec<LeftOut>,
+    /// How many steps there are, shown or not.
+    pub(super) steps: usize,
     pub(super) observed: Vec<Observed>,
 }
 
@@ -70,7 +91,9 @@ impl<'t> Story<'t> {
             Broken::Property { observed, .. } => observed,
             Broken::History { .. } | Broken::Panic { .. } => &[],
         };
-        let stepping = trace.steps.iter().map(|step| step.process);
+        let left_out = left_out(trace);
+        let shown_steps = trace.steps.iter().enumerate().filter(|(at, _)| !left_out.contains(at));
+        let stepping = shown_steps.map(|(_, step)| step.process);
         let senders = trace.steps.iter().flat_map(|step| step.consumed.iter().map(|consumed| consumed.from));
         let shown: BTreeSet<ProcessId> =
             stepping.chain(senders).chain(observations.iter().map(|(process, _)| *process)).collect();
@@ -78,8 +101,10 @@ impl<'t> Story<'t> {
             trace.processes.get(process.index()).cloned().unwrap_or_else(|| format!("{process:?}"))
         };
         let lanes = shown.into_iter().map(|process| Lane { process, name: name(process) }).collect();
-        let mut story = Story { lanes, moments: Vec::new(), observed: Vec::new() };
-        story.add_steps(trace);
+        let steps = trace.steps.len();
+        let mut story =
+            Story { lanes, moments: Vec::new(), left_out: Vec::new(), steps, observed: Vec::new() };
+        story.add_steps(trace, &left_out);
         for (process, value) in observations {
             story.note_observation(*process, Tree::read(value, &trace.processes));
         }
@@ -90,15 +115,20 @@ impl<'t> Story<'t> {
         self.lanes.partition_point(|lane| lane.process < process)
     }
 
-    fn add_steps(&mut self, trace: &'t Trace) {
-        let received: BTreeSet<Origin> = trace
-            .steps
-            .iter()
-            .flat_map(|step| step.consumed.iter().filter_map(|consumed| consumed.origin))
-            .collect();
+    fn add_steps(&mut self, trace: &'t Trace, left_out: &BTreeSet<usize>) {
+        let taken_by = |kinds: &[StepKind]| -> BTreeSet<Origin> {
+            let steps = trace.steps.iter().filter(|step| kinds.contains(&step.kind));
+            steps.flat_map(|step| step.consumed.iter().filter_map(|consumed| consumed.origin)).collect()
+        };
+        let received = taken_by(&[StepKind::Transition, StepKind::Crash]);
+        let lost = taken_by(&[StepKind::Loss]);
         let read = |text: &String| Tree::read(text, &trace.processes);
         let mut states: Vec<Tree> = trace.initial.iter().map(read).collect();
         for (at, step) in trace.steps.iter().enumerate() {
+            if left_out.contains(&at) {
+                self.leave_out(at, step, &trace.processes);
+                continue;
+            }
             let state = read(&step.state);
             let before =
                 states.get_mut(step.process.index()).map(|slot| std::mem::replace(slot, state.clone()));
@@ -111,19 +141,28 @@ impl<'t> Story<'t> {
                 number: at + 1,
                 lane: self.lane(step.process),
                 kind: step.kind,
-                transition: &step.transition,
+                title: step.title(),
                 arrivals: arrivals.collect(),
                 choices: step
                     .choices
                     .iter()
-                    .filter(|c| c.of > 1)
+                    .filter(|choice| choice.of > 1 && !choice.names_step)
                     .map(|choice| choice.text.as_str())
                     .collect(),
                 changes: before.map_or_else(Vec::new, |before| changes(&before, &state)),
                 events: step.events.iter().map(read).collect(),
-                sendings: sendings(trace, at, step, &received),
+                sendings: sendings(trace, at, step, &received, &lost),
                 panic: step.panic.as_deref(),
             });
+        }
+    }
+
+    fn leave_out(&mut self, at: usize, step: &TraceStep, names: &[String]) {
+        let name = names.get(step.process.index()).cloned().unwrap_or_default();
+        let (title, entry) = (step.title(), ((at + 1).to_string(), name));
+        match self.left_out.iter_mut().find(|start| start.title == title) {
+            Some(start) => start.steps.push(entry),
+            None => self.left_out.push(LeftOut { title, steps: vec![entry] }),
         }
     }
 
@@ -136,8 +175,44 @@ impl<'t> Story<'t> {
     }
 }
 
+/// The steps that start a process, at first or after a restart, and of which nothing can be seen. The last step is what
+/// the story is about, so it is none of them.
+fn left_out(trace: &Trace) -> BTreeSet<usize> {
+    let mut fresh: BTreeSet<ProcessId> = (0..trace.processes.len()).map(ProcessId::new).collect();
+    let mut states: Vec<&String> = trace.initial.iter().collect();
+    let mut found = BTreeSet::new();
+    for (at, step) in trace.steps.iter().enumerate() {
+        let starts = fresh.remove(&step.process) && step.kind == StepKind::Transition;
+        let keeps = states.get(step.process.index()).is_some_and(|state| **state == step.state);
+        let silent = step.consumed.is_empty()
+            && step.sent.is_empty()
+            && step.events.is_empty()
+            && step.panic.is_none()
+            && step.choices.is_empty();
+        if starts && keeps && silent && at + 1 < trace.steps.len() {
+            found.insert(at);
+        }
+        if step.kind == StepKind::Restart {
+            fresh.insert(step.process);
+        }
+        if let Some(state) = states.get_mut(step.process.index()) {
+            *state = &step.state;
+        }
+    }
+    found
+}
+
 /// What a step sends, equal messages together.
-fn sendings(trace: &Trace, at: usize, step: &TraceStep, received: &BTreeSet<Origin>) -> Vec<Sending> {
+fn sendings(
+    trace: &Trace,
+    at: usize,
+    step: &TraceStep,
+    received: &BTreeSet<Origin>,
+    lost: &BTreeSet<Origin>,
+) -> Vec<Sending> {
+    let among = |origins: &BTreeSet<Origin>, group: &[(usize, &Sent)]| {
+        group.iter().filter(|(send, _)| origins.contains(&Origin { step: at, send: *send })).count()
+    };
     let mut groups: Vec<(&str, Vec<(usize, &Sent)>)> = Vec::new();
     for (send, sent) in step.sent.iter().enumerate() {
         match groups.iter_mut().find(|(message, _)| *message == sent.message) {
@@ -148,10 +223,8 @@ fn sendings(trace: &Trace, at: usize, step: &TraceStep, received: &BTreeSet<Orig
     let sending = |(message, group): (&str, Vec<(usize, &Sent)>)| Sending {
         message: Tree::read(message, &trace.processes),
         to: receivers(trace, step.process, &group.iter().map(|(_, sent)| sent.to).collect()),
-        received: group
-            .iter()
-            .filter(|(send, _)| received.contains(&Origin { step: at, send: *send }))
-            .count(),
+        received: among(received, &group),
+        lost: among(lost, &group),
         receivers: group.len(),
     };
     groups.into_iter().map(sending).collect()
@@ -197,6 +270,8 @@ pub(super) fn enumerate_names<'n>(names: impl Iterator<Item = &'n str>) -> Strin
     let names: Vec<(&str, Option<usize>)> = names
         .map(|name| match split_name(name) {
             (role, Some(number)) if number.parse::<usize>().is_ok() => (role, number.parse().ok()),
+            // A number by itself.
+            _ if name.parse::<usize>().is_ok() => ("", name.parse().ok()),
             _ => (name, None),
         })
         .collect();

@@ -1,4 +1,4 @@
-//! A trace as a picture: lanes as vertical lines, a sloped arrow from where a message is sent to where it
+//! A trace as a picture: a title that says what it is of, lanes as vertical lines, a sloped arrow from where a message is sent to where it
 //! is received, arrows that meet in a ring for a quorum, and the notes of the diagram beside it.
 //!
 //! Known: one self-contained SVG, no script, no font of its own. Its colours follow the viewer's light or
@@ -8,11 +8,9 @@
 use std::fmt::{self, Write as _};
 
 use super::canvas::{Line, Style};
-use super::debug_text::{columns, cut};
+use super::debug_text::{broken_up, columns, cut};
 use super::story::{Arrival, Moment, Story};
-use super::{Diagram, Paint, notes};
-use crate::model::Trace;
-use crate::replay::Broken;
+use super::{Diagram, Mark, notes};
 
 /// How many columns the notes have.
 const NOTES_COLUMNS: usize = 62;
@@ -27,6 +25,8 @@ const RING: f64 = 12.5;
 /// Where on an arrow its label may stand, best first, and how far from others is far enough.
 const LABEL_SHARES: [f64; 7] = [0.5, 0.4, 0.6, 0.3, 0.7, 0.22, 0.78];
 const CLEAR: f64 = 24.0;
+/// How much room the line takes where the search began.
+const MARK_HEIGHT: f64 = 30.0;
 
 /// The colours of the lanes, then those of text, faint text, what is broken, lines and background.
 const LIGHT: [&str; 11] = [
@@ -38,22 +38,32 @@ const DARK: [&str; 11] = [
     "#30363d", "#0d1117",
 ];
 
-/// Draws a trace with what it breaks as an SVG picture.
-pub fn svg(trace: &Trace, broken: &Broken) -> String {
-    let story = Story::of(trace, broken);
-    let conclusion = Diagram::new(trace, broken, Paint::Plain).conclusion(&story);
-    let picture = Picture::of(&story, conclusion);
-    let mut text = String::new();
-    // Writing to a string cannot fail.
-    let _ = picture.draw(&mut text);
-    text
+impl Diagram<'_> {
+    /// The same as an SVG picture by itself, below a title and what it is a picture of: a sentence, and the instance with
+    /// its parameters, which may take several lines.
+    pub fn svg(&self, title: &str, instance: &str) -> String {
+        let story = Story::of(self.trace, self.broken);
+        let picture = Picture::of(self, &story, title, instance);
+        let mut text = String::new();
+        // Writing to a string cannot fail.
+        let _ = picture.draw(&mut text, title);
+        text
+    }
 }
 
 struct Picture<'s> {
     story: &'s Story<'s>,
+    /// What stands above the lanes.
+    heading: Vec<Line>,
+    /// The height at which the names of the lanes stand.
+    top: f64,
+    /// What is said of starts that are not shown.
+    left_out: Vec<Line>,
     notes: Vec<Vec<Line>>,
-    /// The height at which each step stands.
-    heights: Vec<f64>,
+    /// The number of each step that is shown, and the height at which it stands.
+    heights: Vec<(usize, f64)>,
+    /// Where the search began, if not at the beginning.
+    mark: Option<(f64, &'s Mark)>,
     end: f64,
     conclusion: Vec<Line>,
 }
@@ -75,12 +85,23 @@ impl Point {
 }
 
 impl<'s> Picture<'s> {
-    fn of(story: &'s Story<'s>, conclusion: Vec<Line>) -> Self {
+    fn of(diagram: &'s Diagram<'_>, story: &'s Story<'s>, title: &str, instance: &str) -> Self {
+        let room = columns_in(width_of(story));
+        let heading = heading(title, instance, room);
+        let conclusion = Diagram { width: room, searched_from: None, ..*diagram }.conclusion(story);
         let notes: Vec<Vec<Line>> =
             story.moments.iter().map(|moment| notes::notes(story, moment, NOTES_COLUMNS, false)).collect();
-        let mut marks: Vec<Point> = Vec::new();
-        let mut height = MARGIN + 36.0;
-        for (moment, lines) in story.moments.iter().zip(&notes) {
+        let left_out = notes::left_out(story, NOTES_COLUMNS);
+        let top = MARGIN + LINE_HEIGHT * amount(heading.len()) + if heading.is_empty() { 0.0 } else { 14.0 };
+        let mut marks: Vec<(usize, Point)> = Vec::new();
+        let mut height = top + 36.0 + LINE_HEIGHT * amount(left_out.len());
+        let marked = diagram.mark_before(story);
+        let mut mark = None;
+        for (at, (moment, lines)) in story.moments.iter().zip(&notes).enumerate() {
+            if let Some((_, what)) = marked.filter(|(before, _)| *before == at) {
+                mark = Some((height, what));
+                height += MARK_HEIGHT;
+            }
             // An arrow through another mark would look like two: its end moves down until it passes by.
             let lower = (0..12).map(|turn| height + 8.0 * amount(turn));
             let x = lane_at(moment.lane);
@@ -89,40 +110,35 @@ impl<'s> Picture<'s> {
                     .arrivals
                     .iter()
                     .filter(|arrival| arrival.from != moment.lane)
-                    .all(|arrival| passes_by(&marks, arrival.sent_in - 1, Point { x, y: *y }))
+                    .all(|arrival| passes_by(&marks, arrival.sent_in, Point { x, y: *y }))
             };
             let y = lower.into_iter().find(passes).unwrap_or(height);
-            marks.push(Point { x, y });
+            marks.push((moment.number, Point { x, y }));
             height = y + LINE_HEIGHT * amount(lines.len()) + 12.0;
         }
-        let heights = marks.iter().map(|mark| mark.y).collect();
-        Picture { story, notes, heights, end: height, conclusion }
+        if let Some((_, what)) = marked.filter(|(before, _)| *before == story.moments.len()) {
+            mark = Some((height, what));
+            height += MARK_HEIGHT;
+        }
+        let heights = marks.iter().map(|(number, mark)| (*number, mark.y)).collect();
+        Picture { story, heading, top, left_out, notes, heights, mark, end: height, conclusion }
     }
 
-    fn draw(&self, out: &mut String) -> fmt::Result {
-        let width = self.notes_from() + LETTER_WIDTH * amount(NOTES_COLUMNS) + MARGIN;
+    fn draw(&self, out: &mut String, title: &str) -> fmt::Result {
+        let width = width_of(self.story);
         let height = self.end + LINE_HEIGHT * amount(self.conclusion.len() + 1) + MARGIN;
         writeln!(
             out,
-            r#"<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width:.0} {height:.0}" width="{width:.0}" height="{height:.0}">"#
+            r#"<svg xmlns="http://www.w3.org/2000/svg" role="img" viewBox="0 0 {width:.0} {height:.0}" width="{width:.0}" height="{height:.0}">"#
         )?;
+        writeln!(out, "<title>{}</title>", escaped(title))?;
         Self::style(out)?;
         writeln!(out, r#"<rect class="ground" width="100%" height="100%" rx="8"/>"#)?;
-        for (lane, process) in self.story.lanes.iter().enumerate() {
-            let x = lane_at(lane);
-            writeln!(
-                out,
-                r#"<line class="lane" x1="{x}" y1="{:.0}" x2="{x}" y2="{:.0}"/>"#,
-                MARGIN + 14.0,
-                self.end
-            )?;
-            let name = escaped(&cut(&process.name, 14));
-            writeln!(
-                out,
-                r#"<text class="strong c{}" x="{x}" y="{MARGIN}" text-anchor="middle">{name}</text>"#,
-                lane % LANE_COLOURS
-            )?;
+        for (at, line) in self.heading.iter().enumerate() {
+            write_line(out, line, MARGIN, MARGIN + 4.0 + LINE_HEIGHT * amount(at))?;
         }
+        self.lanes(out)?;
+        self.rule(out)?;
         let mut taken: Vec<Point> =
             self.story.moments.iter().map(|moment| self.place(moment.lane, moment.number)).collect();
         for moment in &self.story.moments {
@@ -139,7 +155,10 @@ impl<'s> Picture<'s> {
         for moment in &self.story.moments {
             self.mark(out, moment)?;
         }
-        for (lines, height) in self.notes.iter().zip(&self.heights) {
+        for (at, line) in self.left_out.iter().enumerate() {
+            write_line(out, line, self.notes_from(), self.top + 24.0 + LINE_HEIGHT * amount(at))?;
+        }
+        for (lines, (_, height)) in self.notes.iter().zip(&self.heights) {
             for (at, line) in lines.iter().enumerate() {
                 write_line(out, line, self.notes_from(), height + 4.0 + LINE_HEIGHT * amount(at))?;
             }
@@ -149,6 +168,37 @@ impl<'s> Picture<'s> {
             write_line(out, line, MARGIN, self.end + 8.0 + LINE_HEIGHT * amount(at + 2))?;
         }
         writeln!(out, "</svg>")
+    }
+
+    /// The lines of the processes, with their names above.
+    fn lanes(&self, out: &mut String) -> fmt::Result {
+        let top = self.top;
+        for (lane, process) in self.story.lanes.iter().enumerate() {
+            let x = lane_at(lane);
+            writeln!(
+                out,
+                r#"<line class="lane" x1="{x}" y1="{:.0}" x2="{x}" y2="{:.0}"/>"#,
+                top + 14.0,
+                self.end
+            )?;
+            let name = escaped(&cut(&process.name, 14));
+            writeln!(
+                out,
+                r#"<text class="strong c{}" x="{x}" y="{top}" text-anchor="middle">{name}</text>"#,
+                lane % LANE_COLOURS
+            )?;
+        }
+        Ok(())
+    }
+
+    /// Where the search began.
+    fn rule(&self, out: &mut String) -> fmt::Result {
+        let Some((height, Mark { text, .. })) = self.mark else { return Ok(()) };
+        let (from, to, y) = (MARGIN, width_of(self.story) - MARGIN, height - 6.0);
+        writeln!(out, r#"<line class="rule" x1="{from}" y1="{y:.1}" x2="{to:.1}" y2="{y:.1}"/>"#)?;
+        let mut line = Line::default();
+        line.put(0, &cut(text, NOTES_COLUMNS), Style::Faint);
+        write_line(out, &line, self.notes_from(), y + 14.0)
     }
 
     fn style(out: &mut String) -> fmt::Result {
@@ -163,7 +213,7 @@ impl<'s> Picture<'s> {
         )?;
         writeln!(
             out,
-            ".label {{ font-size: 10.5px; paint-order: stroke; stroke-width: 3px; stroke-linejoin: round }} .ring {{ stroke-width: 1.5 }} .number {{ font-size: 10px; font-weight: bold }}"
+            ".label {{ font-size: 10.5px; paint-order: stroke; stroke-width: 3px; stroke-linejoin: round }} .ring {{ stroke-width: 1.5 }} .rule {{ stroke-width: 1.5; stroke-dasharray: 5 4 }} .number {{ font-size: 10px; font-weight: bold }}"
         )?;
         scheme(out, &LIGHT)?;
         writeln!(out, "@media (prefers-color-scheme: dark) {{")?;
@@ -172,12 +222,13 @@ impl<'s> Picture<'s> {
     }
 
     fn notes_from(&self) -> f64 {
-        lane_at(self.story.lanes.len()) - LANE_WIDTH / 2.0 + 2.0 * MARGIN
+        notes_from(self.story)
     }
 
     fn place(&self, lane: usize, number: usize) -> Point {
         // A trace that replay has not seen may name a step that is not there.
-        let y = self.heights.get(number - 1).copied().unwrap_or(MARGIN);
+        let found = self.heights.binary_search_by_key(&number, |(number, _)| *number);
+        let y = found.map_or(MARGIN, |at| self.heights[at].1);
         Point { x: lane_at(lane), y }
     }
 
@@ -288,12 +339,43 @@ impl<'s> Picture<'s> {
     }
 }
 
+/// The title, and below it what the picture is of.
+fn heading(title: &str, instance: &str, room: usize) -> Vec<Line> {
+    let lines = |text: &str, style: Style| -> Vec<Line> {
+        let line = |text: String| {
+            let mut line = Line::default();
+            line.put(0, &text, style);
+            line
+        };
+        text.lines().flat_map(|text| broken_up(text, room)).map(line).collect()
+    };
+    [lines(title, Style::Strong), lines(instance, Style::Faint)].concat()
+}
+
+/// Where the notes begin.
+fn notes_from(story: &Story<'_>) -> f64 {
+    lane_at(story.lanes.len()) - LANE_WIDTH / 2.0 + 2.0 * MARGIN
+}
+
+fn width_of(story: &Story<'_>) -> f64 {
+    notes_from(story) + LETTER_WIDTH * amount(NOTES_COLUMNS) + MARGIN
+}
+
+/// How many letters a line across the whole picture has.
+#[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a width in pixels")]
+fn columns_in(width: f64) -> usize {
+    ((width - 2.0 * MARGIN) / LETTER_WIDTH) as usize
+}
+
 fn scheme(out: &mut String, colours: &[&str; 11]) -> fmt::Result {
     for (lane, colour) in colours[..LANE_COLOURS].iter().enumerate() {
         writeln!(out, ".c{lane} {{ fill: {colour} }} .s{lane} {{ stroke: {colour} }}")?;
     }
     let [.., text, faint, bad, lane, ground] = colours;
-    writeln!(out, "text {{ fill: {text} }} .faint {{ fill: {faint} }} .bad {{ fill: {bad} }}")?;
+    writeln!(
+        out,
+        "text {{ fill: {text} }} .faint {{ fill: {faint} }} .rule {{ stroke: {faint} }} .bad {{ fill: {bad} }}"
+    )?;
     writeln!(
         out,
         ".lane {{ stroke: {lane} }} .label {{ stroke: {ground} }} .ground, .ring, .number {{ fill: {ground} }}"
@@ -330,10 +412,10 @@ fn write_line(out: &mut String, line: &Line, x: f64, y: f64) -> fmt::Result {
 }
 
 /// Does an arrow from one of these marks to a new one keep clear of the others?
-fn passes_by(marks: &[Point], from: usize, to: Point) -> bool {
-    let Some(&start) = marks.get(from) else { return true };
+fn passes_by(marks: &[(usize, Point)], sent_in: usize, to: Point) -> bool {
+    let Some(&(_, start)) = marks.iter().find(|(number, _)| *number == sent_in) else { return true };
     let length = start.distance(to);
-    marks.iter().enumerate().filter(|(at, _)| *at != from).all(|(_, mark)| {
+    marks.iter().filter(|(number, _)| *number != sent_in).all(|(_, mark)| {
         let share = ((mark.x - start.x) * (to.x - start.x) + (mark.y - start.y) * (to.y - start.y))
             / (length * length);
         mark.distance(start.towards(to, share.clamp(0.0, 1.0))) > RING + 2.0

@@ -57,7 +57,7 @@ pub enum Broken {
     Panic {
         /// Whose step.
         process: ProcessId,
-        /// Which transition.
+        /// Which transition, as [`TraceStep::title`] has it.
         transition: String,
         /// The message.
         message: String,
@@ -65,11 +65,14 @@ pub enum Broken {
 }
 
 impl Broken {
+    /// What a panic violates.
+    pub const NO_PANIC: &'static str = "no panic";
+
     /// The name of the property; `no panic` for a panic.
     pub fn property(&self) -> &str {
         match self {
             Broken::Property { name, .. } | Broken::History { name, .. } => name,
-            Broken::Panic { .. } => "no panic",
+            Broken::Panic { .. } => Self::NO_PANIC,
         }
     }
 }
@@ -77,7 +80,7 @@ impl Broken {
 impl fmt::Display for Broken {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Broken::Property { name, .. } | Broken::History { name, .. } => write!(f, "{name}"),
+            Broken::Property { name, .. } | Broken::History { name, .. } => write!(f, "'{name}'"),
             Broken::Panic { transition, message, .. } => {
                 write!(f, "no panic ('{transition}' panicked: {message})")
             }
@@ -525,7 +528,7 @@ impl<'m> Replay<'m> {
         if let Some(last) = self.trace.steps.last()
             && let Some(message) = &last.panic
         {
-            let (transition, message) = (last.transition.clone(), message.clone());
+            let (transition, message) = (last.title(), message.clone());
             return Some(Broken::Panic { process: last.process, transition, message });
         }
         let properties = self.model.properties().iter().find_map(|property| {

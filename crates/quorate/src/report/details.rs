@@ -99,6 +99,8 @@ pub struct ComponentCounts {
     pub global_skeletons: u64,
     /// How many maximal runs these stand for; nothing if some run never ends.
     pub global_traces: Option<u128>,
+    /// Is there a run that ends?
+    pub some_run_ends: bool,
     /// How many runs of components with agents of their own were gone through, one by one, as far as nobody sees it. Of
     /// one component of all processes these are runs of the system; known of a search that is stopped, too.
     pub enumerated_runs: u64,

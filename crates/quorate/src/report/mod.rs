@@ -2,16 +2,19 @@
 
 mod coverage;
 mod details;
+mod faults;
 mod verdict;
 mod watch;
 
 pub use coverage::Coverage;
 pub use details::{ComponentCounts, Details, ExploreDetails, LocalDetails, Stages};
+pub use faults::{Covered, NotCovered, Warning};
 pub use verdict::{Stopped, Verdict};
 pub use watch::{Stone, Watch};
 
 pub use crate::kernel::ClosureSize;
-use crate::model::Model;
+use crate::model::{Model, Snapshot};
+use crate::property::When;
 use crate::replay::Violation;
 use crate::world::StepKind;
 
@@ -45,11 +48,17 @@ pub struct Report {
     pub verdict: Verdict,
     /// The properties that were checked.
     pub properties: Vec<String>,
+    /// Those of them that look at the end of runs only.
+    pub at_end: Vec<String>,
+    /// After how many steps the search began, if it began in the middle of a run: other runs were not looked at.
+    pub from_step: Option<usize>,
     /// What it took.
     pub coverage: Coverage,
     /// The kinds of faults that were asked for, each with how many distinct steps of processes it is: a fault that
     /// never fired says nothing about the protocol.
     pub faults: Vec<(StepKind, u64)>,
+    /// The kinds of faults that were not looked for, though the answer could be another with them.
+    pub not_covered: Vec<NotCovered>,
     /// How many threads searched.
     pub threads: usize,
     /// What the engine has to say beside that.
@@ -59,11 +68,20 @@ pub struct Report {
 impl Report {
     /// The report of a search on one thread, in which no fault fired.
     pub fn new(model: &Model, verdict: Verdict, coverage: Coverage, details: Details) -> Self {
+        let at_end = model.properties().iter().filter(|property| property.when() == When::AtEnd);
+        let not_covered = |covered| match covered {
+            Covered::Not(reason) => Some(reason),
+            Covered::WithoutSteps | Covered::InSteps => None,
+        };
+        let faults = [Covered::crashes(model), Covered::losses(model)];
         Report {
             verdict,
             properties: model.property_names().map(str::to_string).collect(),
+            at_end: at_end.map(|property| property.name().to_string()).collect(),
+            from_step: model.start().map(Snapshot::steps),
             coverage,
             faults: Vec::new(),
+            not_covered: faults.into_iter().filter_map(not_covered).collect(),
             threads: 1,
             details,
         }
@@ -98,11 +116,76 @@ impl Report {
         }
     }
 
-    /// Panics with the diagram of the violation, or with the reason, unless the verdict is `Holds`.
+    /// What a reader should know, lest the answer be taken for more than it is.
+    pub fn warnings(&self) -> Vec<Warning> {
+        let silent = self.faults.iter().filter(|(_, fired)| *fired == 0);
+        let mut warnings: Vec<Warning> = silent.map(|(kind, _)| Warning::NeverHappened(*kind)).collect();
+        let holds = matches!(self.verdict, Verdict::Holds | Verdict::HoldsWithin(_));
+        if holds && self.some_run_ends() == Some(false) {
+            let never_asked = |property: &String| Warning::NoRunEnds { property: property.clone() };
+            warnings.extend(self.at_end.iter().map(never_asked));
+        }
+        warnings
+    }
+
+    /// Has a run been seen to its end? Nothing if the engine does not look at ends.
+    fn some_run_ends(&self) -> Option<bool> {
+        match self.details.of_engine() {
+            Details::Components(counts) => Some(counts.some_run_ends),
+            _ => self.explored().map(|_| self.coverage.terminal_states > 0),
+        }
+    }
+
+    /// Panics with the diagram of the violation, or with the reason, unless every property holds and has been asked.
+    ///
+    /// A property of the end of runs ([`System::at_end`](crate::System::at_end)) can be broken by a crash or a lost
+    /// message that ends a run early. In a world that does not cover these faults the report says so, and this panics:
+    /// ask for them in the [`World`](crate::World), or say with [`Report::assert_holds_without_faults`] that they are
+    /// not meant. It panics, too, if no run ends, since such a property was never asked then.
+    ///
+    /// ```
+    /// use quorate::{Role, RoleName, System, Transitions, observe};
+    ///
+    /// # #[derive(Clone, PartialEq, Eq, Hash, Debug)]
+    /// # struct Counter(u8);
+    /// # impl Role for Counter {
+    /// #     type Message = ();
+    /// #     fn transitions(&self, t: &mut Transitions<Self>) {
+    /// #         t.internal("count").when(|c| c.0 < 3).run(|c, _| c.0 += 1);
+    /// #     }
+    /// # }
+    /// // A process that counts to three, unless it crashes before.
+    /// let system = System::new()
+    ///     .role(RoleName::new("counter"), 1, |_| Counter(0))
+    ///     .at_end("counts to three", observe(|c: &Counter| c.0), |counts| counts[0] == 3);
+    /// let report = quorate::check(system).run()?;
+    /// report.assert_holds_without_faults();
+    /// assert!(std::panic::catch_unwind(|| report.assert_holds()).is_err());
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     #[track_caller]
     pub fn assert_holds(&self) {
+        self.assert_holds_without_faults();
+        if let (Some(property), Some(reason)) = (self.at_end.first(), self.not_covered.first()) {
+            let what: Vec<&str> = self.not_covered.iter().map(NotCovered::what).collect();
+            panic!(
+                "'{property}' holds, but only as long as nothing fails: {} are not covered ({reason}); ask for them in \
+                 the world, or use assert_holds_without_faults",
+                what.join(" and "),
+            );
+        }
+    }
+
+    /// As [`Report::assert_holds`], for runs in which nothing fails: faults that are not covered are not meant.
+    #[track_caller]
+    pub fn assert_holds_without_faults(&self) {
         match &self.verdict {
-            Verdict::Holds => {}
+            Verdict::Holds => {
+                let never_asked = |warning: &Warning| matches!(warning, Warning::NoRunEnds { .. });
+                if let Some(warning) = self.warnings().into_iter().find(never_asked) {
+                    panic!("nothing is violated, but {warning}");
+                }
+            }
             Verdict::HoldsWithin(reservation) => panic!("holds only within: {reservation}"),
             Verdict::Violated(violation) => panic!("{violation}"),
             Verdict::Unknown(stopped) => panic!("unknown: {stopped}; {} states seen", self.coverage.states),

@@ -117,6 +117,18 @@ impl StepKind {
         }
     }
 
+    /// Several of them, in words.
+    pub fn plural(self) -> &'static str {
+        match self {
+            StepKind::Transition => "transitions",
+            StepKind::Crash | StepKind::Stop => "crashes",
+            StepKind::Delivery => "deliveries",
+            StepKind::Restart => "restarts",
+            StepKind::Loss => "lost messages",
+            StepKind::Duplication => "doubled messages",
+        }
+    }
+
     /// The kind with this name.
     pub fn named(name: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|kind| kind.name() == name)

@@ -96,6 +96,7 @@ pub fn compose<E: ComponentChecker>(
         local_traces: is_counted.then(|| judge.local_traces()),
         global_skeletons,
         global_traces: is_counted.then_some(judge.runs),
+        some_run_ends: judge.runs > 0,
         enumerated_runs: meter.runs,
         cuts: judge.cuts,
     };

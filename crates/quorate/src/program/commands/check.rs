@@ -10,10 +10,10 @@ use crate::program::options::{
     json_option, limit_options, named, one_protocol, quiet_option, reductions, search_options, svg_option,
     with_protocols, world,
 };
+use crate::program::output::text::About;
 use crate::program::output::units::grouped;
 use crate::program::output::{self, AnswerFile, text};
 use crate::protocol::{Domain, Protocol};
-use crate::render::svg;
 use crate::report::{Report, Verdict};
 
 const EXIT_CODES: &str = "Exit codes: 0 holds, 1 violated, 2 unknown, 64 and above: an error, in one line.";
@@ -51,23 +51,31 @@ impl Command for Check {
         let file = AnswerFile::named("trace", given)?;
         let picture = AnswerFile::named("svg", given)?;
         let Answer { report, json, time } = job.run()?;
+        let instance = text::instance(protocol, &job.arguments, &job.model);
+        let beginning = job.beginning(&report);
+        let about = About { instance: &instance, beginning: beginning.as_ref() };
         let page = if given.get_flag("json") {
             json.clone()
         } else {
-            let instance = text::instance(protocol, &job.arguments, &job.model);
             let off = reductions::switched_off(&job.search.reductions, &job.refused, &report);
-            text::answer(&instance, &job.model, &report, &off, time, output::paint())
+            text::answer(&about, &job.model, &report, &off, time)
         };
         // Both are tried before either failure is reported: one of them may keep the answer.
         let gist = gist(&report);
         let printed = output::print(&page, &gist);
         let written = file.map_or(Ok(()), |file| file.write(&json, &gist));
         let drawn = match (picture, report.verdict.violation()) {
-            (Some(picture), Some(found)) => picture.write(&svg(&found.trace, &found.broken), &gist),
-            _ => Ok(()),
+            (Some(picture), Some(found)) => {
+                picture.write(&text::picture(&about, &found.trace, &found.broken), &gist)
+            }
+            (Some(picture), None) => {
+                output::note(&picture.leave("there is no violation to draw"));
+                Ok(())
+            }
+            (None, _) => Ok(()),
         };
-        for warning in world::warnings(&report) {
-            output::warn(&warning);
+        for warning in report.warnings() {
+            output::warn(&warning.to_string());
         }
         printed.and(written).and(drawn)?;
         Ok(exit_code(&report.verdict))

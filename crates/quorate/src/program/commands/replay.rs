@@ -17,9 +17,9 @@ use crate::program::Program;
 use crate::program::failure::Failure;
 use crate::program::options::{json_option, svg_option};
 use crate::program::output::json::{Confirmed, FORMAT, Story, observed};
+use crate::program::output::text::About;
 use crate::program::output::{self, AnswerFile, text};
 use crate::protocol::{Arguments, Protocol};
-use crate::render::svg;
 use crate::replay::{Broken, Replay};
 
 /// A trace file larger than this is surely another file.
@@ -55,15 +55,20 @@ impl Command for ReplayCommand {
         let (protocol, arguments, model) = rebuilt(program.protocols(), &story).map_err(bad)?;
         let (trace, broken) = confirm(&model, &story).map_err(bad)?;
 
+        let instance = text::instance(protocol, &arguments, &model);
+        let about = About { instance: &instance, beginning: story.beginning.as_ref() };
         let page = if given.get_flag("json") {
+            let beginning = story.beginning.clone();
             let story = Story::new(protocol, &arguments, &model, "violated", Some((&trace, &broken)), None);
+            let story = Story { beginning, ..story };
             output::json_line(&Confirmed { story, engine: "replay" })?
         } else {
-            text::violated(&text::instance(protocol, &arguments, &model), &trace, &broken, output::paint())
+            text::violated(&about, &trace, &broken)
         };
         let gist = format!("the answer (violated: {broken})");
         let printed = output::print(&page, &gist);
-        let drawn = picture.map_or(Ok(()), |picture| picture.write(&svg(&trace, &broken), &gist));
+        let drawn =
+            picture.map_or(Ok(()), |picture| picture.write(&text::picture(&about, &trace, &broken), &gist));
         printed.and(drawn)?;
         Ok(1)
     }

@@ -94,7 +94,13 @@ impl Command for SnapshotCommand {
         }
         let in_flight = run.in_flight().into_iter().map(Waiting::from).collect();
         let states = run.locals().iter().map(|state| format!("{state:?}")).collect();
-        let story = Story { verdict: SNAPSHOT.to_string(), trace: Some(steps), observed: None, ..story };
+        let story = Story {
+            verdict: SNAPSHOT.to_string(),
+            trace: Some(steps),
+            observed: None,
+            beginning: None,
+            ..story
+        };
         let page = json_line(&Snapshot { story, states, in_flight })?;
         let gist = format!("the snapshot after step {wanted}");
         match AnswerFile::named("output", given)? {

@@ -14,8 +14,7 @@ use serde::{Deserialize, Serialize};
 use super::{named, number};
 use crate::model::Model;
 use crate::program::failure::Failure;
-use crate::property::When;
-use crate::report::Report;
+use crate::report::{Covered, NotCovered, Report};
 use crate::world::{
     BUDGET_MAX, Channel, CrashSends, Crashes, Delivery, MustCrashInSteps, StepKind, World, WorldError,
 };
@@ -241,40 +240,40 @@ pub(crate) fn with_option(error: &WorldError) -> String {
     }
 }
 
+/// How a kind of fault is covered, and a note with the options that would help.
+fn treated(covered: Covered, implicitly: &str) -> (Treatment, String) {
+    match covered {
+        Covered::InSteps => (Treatment::Explicit, String::new()),
+        Covered::WithoutSteps => (Treatment::Implicit, implicitly.to_string()),
+        Covered::Not(reason) => (Treatment::NotCovered, not_covered(&reason)),
+    }
+}
+
+/// Why a kind of fault is not covered, and the options that would help.
+fn not_covered(reason: &NotCovered) -> String {
+    match reason {
+        NotCovered::Crashes(must) => crash_in_steps(must),
+        NotCovered::LossesAtEnd { .. } => format!("{reason}: use --channel lossy or --lose"),
+        NotCovered::LossesInOrder(Channel::Fifo) => format!("{reason}: use --channel lossy-fifo or --lose"),
+        NotCovered::LossesInOrder(Channel::Mailbox) => {
+            format!("{reason}: use --channel lossy-mailbox or --lose")
+        }
+        _ => format!("{reason}: use --lose"),
+    }
+}
+
 /// How crashes are covered, and why not.
 fn crashes(model: &Model) -> (Treatment, String) {
-    match (&model.world().crashes, model.world().why_crashes_must_be_steps(model)) {
-        (Crashes::Explicit { .. }, _) => (Treatment::Explicit, String::new()),
-        (Crashes::Implicit, None) => (Treatment::Implicit, "a crashed process is a slow one".to_string()),
-        (Crashes::Implicit, Some(reason)) => (Treatment::NotCovered, crash_in_steps(&reason)),
-    }
+    treated(Covered::crashes(model), "a crashed process is a slow one")
 }
 
 /// How lost messages are covered, and why not.
 fn losses(model: &Model) -> (Treatment, String) {
-    let world = model.world();
-    if world.faults().contains(&StepKind::Loss) {
-        return (Treatment::Explicit, String::new());
-    }
-    let instead = match world.channel {
-        Channel::Lossy => return (Treatment::Implicit, "a run may end while messages wait".to_string()),
-        Channel::Bag | Channel::Set | Channel::Duplicating => {
-            let at_end = model.properties().iter().find(|property| property.when() == When::AtEnd);
-            let Some(property) = at_end else {
-                let note = "a lost message is one that is never consumed";
-                return (Treatment::Implicit, note.to_string());
-            };
-            return (
-                Treatment::NotCovered,
-                format!("'{}' looks at the end of runs: use --channel lossy or --lose", property.name()),
-            );
-        }
-        Channel::Fifo => "use --channel lossy-fifo or --lose",
-        Channel::Mailbox => "use --channel lossy-mailbox or --lose",
-        _ => "use --lose",
+    let implicitly = match model.world().channel {
+        Channel::Lossy => "a run may end while messages wait",
+        _ => "a lost message is one that is never consumed",
     };
-    let note = format!("in {} channels a message in front holds up the others: {instead}", world.channel);
-    (Treatment::NotCovered, note)
+    treated(Covered::losses(model), implicitly)
 }
 
 /// What a report says of a kind of fault: its name, how many steps it was, and a note.
@@ -293,38 +292,17 @@ pub(crate) fn rows(model: &Model, report: &Report) -> Vec<FaultRow> {
     let row = |(kind, covered): (StepKind, Option<(Treatment, String)>)| {
         let fired = report.faults.iter().find(|(asked, _)| *asked == kind);
         match (fired, covered) {
-            (Some((_, fired)), _) => Some((plural(kind), Some(*fired), "distinct local steps".to_string())),
+            (Some((_, fired)), _) => Some((kind.plural(), Some(*fired), "distinct local steps".to_string())),
             (None, Some((Treatment::Implicit, note))) => {
-                Some((plural(kind), None, format!("covered, without steps: {note}")))
+                Some((kind.plural(), None, format!("covered, without steps: {note}")))
             }
             (None, Some((Treatment::NotCovered, note))) => {
-                Some((plural(kind), None, format!("not covered: {note}")))
+                Some((kind.plural(), None, format!("not covered: {note}")))
             }
             _ => None,
         }
     };
     kinds.into_iter().filter_map(row).collect()
-}
-
-fn plural(kind: StepKind) -> &'static str {
-    match kind {
-        StepKind::Transition => "transitions",
-        StepKind::Crash | StepKind::Stop => "crashes",
-        StepKind::Delivery => "deliveries",
-        StepKind::Restart => "restarts",
-        StepKind::Loss => "lost messages",
-        StepKind::Duplication => "doubled messages",
-    }
-}
-
-/// A fault that never fired says nothing about the protocol.
-pub(crate) fn warnings(report: &Report) -> Vec<String> {
-    let silent = report.faults.iter().filter(|(_, fired)| *fired == 0);
-    silent
-        .map(|(kind, _)| {
-            format!("{} were asked for and never happened: nothing is known of them", plural(*kind))
-        })
-        .collect()
 }
 
 /// Which faults may happen, as a file has it.

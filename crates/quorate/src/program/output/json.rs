@@ -14,7 +14,7 @@ use crate::base::{PROCESSES_MAX, ProcessId, Value};
 use crate::model::{Choice, Consumed, Model, Origin, Sent, Trace, TraceStep};
 use crate::program::options::reductions::{self, SwitchedOff};
 use crate::program::options::stones;
-use crate::program::options::world::{self, WorldStory};
+use crate::program::options::world::WorldStory;
 use crate::protocol::{Argument, Arguments, Domain, Parameter, Protocol};
 use crate::replay::Broken;
 use crate::report::{ClosureSize, ComponentCounts, LocalDetails, Report, Stages, Verdict};
@@ -83,6 +83,20 @@ pub(crate) struct ChoiceMade {
     index: usize,
     of: usize,
     text: String,
+    /// Does it belong to the name of the step?
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    names_step: bool,
+}
+
+impl ChoiceMade {
+    fn of(Choice { index, of, text, names_step }: &Choice) -> Self {
+        ChoiceMade { index: *index, of: *of, text: text.clone(), names_step: *names_step }
+    }
+
+    fn read(&self) -> Choice {
+        let ChoiceMade { index, of, text, names_step } = self.clone();
+        Choice { index, of, text, names_step }
+    }
 }
 
 /// The kind of a step, by its name.
@@ -152,11 +166,7 @@ impl Step {
                     send: consumed.origin.map(|origin| origin.send),
                 })
                 .collect(),
-            choices: step
-                .choices
-                .iter()
-                .map(|choice| ChoiceMade { index: choice.index, of: choice.of, text: choice.text.clone() })
-                .collect(),
+            choices: step.choices.iter().map(ChoiceMade::of).collect(),
             sent: step
                 .sent
                 .iter()
@@ -181,15 +191,13 @@ impl Step {
         let sent = |sent: &SentMessage| -> Result<Sent, usize> {
             Ok(Sent { to: process(sent.to)?, message: sent.message.clone() })
         };
-        let choice =
-            |choice: &ChoiceMade| Choice { index: choice.index, of: choice.of, text: choice.text.clone() };
         Ok(TraceStep {
             process: process(self.process)?,
             kind: self.kind.0,
             unsent: self.unsent.clone(),
             transition: self.transition.clone(),
             consumed: self.consumed.iter().map(consumed).collect::<Result<_, _>>()?,
-            choices: self.choices.iter().map(choice).collect(),
+            choices: self.choices.iter().map(ChoiceMade::read).collect(),
             sent: self.sent.iter().map(sent).collect::<Result<_, _>>()?,
             events: self.events.clone(),
             state: self.state.clone(),
@@ -203,6 +211,16 @@ impl Step {
 pub(crate) struct Observed {
     process: usize,
     value: String,
+}
+
+/// Where a search began that did not begin at the beginning.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub(crate) struct Beginning {
+    /// After how many steps.
+    pub(crate) from_step: usize,
+    /// The file in which the steps are, as the command line names it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) from_file: Option<String>,
 }
 
 /// What was checked, what came out, and the run that shows it: the part of an answer that replay needs.
@@ -222,6 +240,9 @@ pub(crate) struct Story {
     pub(crate) initial: Option<Vec<String>>,
     pub(crate) trace: Option<Vec<Step>>,
     pub(crate) observed: Option<Vec<Observed>>,
+    /// If the search began in a snapshot.
+    #[serde(flatten)]
+    pub(crate) beginning: Option<Beginning>,
 }
 
 impl Story {
@@ -241,12 +262,13 @@ impl Story {
             bug: arguments.bug().map(str::to_string),
             world: WorldStory::of(model, report),
             property: violation
-                .map_or_else(|| text::checked(&properties), |(_, broken)| broken.property().to_string()),
+                .map_or_else(|| text::joined(&properties), |(_, broken)| broken.property().to_string()),
             verdict: verdict.to_string(),
             processes: model.processes().iter().map(|process| process.name().to_string()).collect(),
             initial: violation.map(|(trace, _)| trace.initial.clone()),
             trace: violation.map(|(trace, _)| trace.steps.iter().map(Step::of).collect()),
             observed: violation.and_then(|(_, broken)| observed(broken)),
+            beginning: None,
         }
     }
 }
@@ -339,9 +361,6 @@ pub(crate) struct Answer {
     stages: Option<StageFigures>,
     /// By fingerprint only.
     missed_probability: Option<f64>,
-    /// After how many steps of the trace the search began, if it began in a snapshot.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    from_step: Option<usize>,
     /// The local closure, if the engine computes it.
     closure: Option<ClosureFigures>,
     /// What else the engine `local` found out from local states.
@@ -403,13 +422,7 @@ impl From<&LocalDetails> for LocalFigures {
 }
 
 impl Answer {
-    pub(crate) fn new(
-        story: Story,
-        asked: Asked,
-        from_step: Option<usize>,
-        report: &Report,
-        time: Duration,
-    ) -> Self {
+    pub(crate) fn new(story: Story, asked: Asked, report: &Report, time: Duration) -> Self {
         let (coverage, explored) = (&report.coverage, report.explored());
         Answer {
             story,
@@ -428,7 +441,6 @@ impl Answer {
             components: report.components().map(ComponentFigures::of),
             stages: report.stages().map(StageFigures::of),
             missed_probability: explored.and_then(|explored| explored.missed_probability),
-            from_step,
             closure: report.local().and_then(|local| local.closure).map(ClosureFigures::from),
             local: report.local().map(LocalFigures::from),
             seconds: time.as_secs_f64(),
@@ -440,7 +452,7 @@ impl Answer {
                 Verdict::HoldsWithin(reservation) => Some(reservation.clone()),
                 Verdict::Holds | Verdict::Violated(_) => None,
             },
-            warnings: world::warnings(report),
+            warnings: report.warnings().iter().map(ToString::to_string).collect(),
         }
     }
 }

@@ -15,6 +15,7 @@ use anstream::{AutoStream, ColorChoice};
 use clap::ArgMatches;
 
 use serde::Serialize;
+use terminal_size::{Width, terminal_size_of};
 
 use super::failure::Failure;
 use crate::render::Paint;
@@ -35,6 +36,15 @@ pub(super) fn paint() -> Paint {
         ColorChoice::Never => Paint::Plain,
         _ => Paint::Ansi,
     }
+}
+
+/// How many columns standard output has, if it is a terminal or the variable `COLUMNS` says so.
+pub(super) fn width() -> Option<usize> {
+    let said = std::env::var("COLUMNS").ok().and_then(|text| text.trim().parse().ok());
+    said.filter(|columns| *columns > 0).or_else(|| {
+        let (Width(columns), _) = terminal_size_of(io::stdout())?;
+        Some(usize::from(columns)).filter(|columns| *columns > 0)
+    })
 }
 
 /// Prints an answer to the end. `gist` is what the error line says of it if that fails.
@@ -74,22 +84,28 @@ pub(super) fn warn(warning: &str) {
 }
 
 /// A file for the answer, opened before the search: an hour later would be late to learn that it cannot be.
+///
+/// If it was not there before and nothing is written to it, it is not there afterwards either.
 pub struct AnswerFile {
     path: PathBuf,
     file: File,
+    /// Is it new, and still empty?
+    is_new: bool,
 }
 
 impl AnswerFile {
     /// Opens it.
     pub fn open(path: &Path) -> Result<Self, Failure> {
-        let file =
-            OpenOptions::new().write(true).create(true).truncate(false).open(path).map_err(|error| {
-                Failure::Create(format!(
-                    "cannot create '{}': {error}: expected a file that can be written",
-                    path.display()
-                ))
-            })?;
-        Ok(AnswerFile { path: path.to_path_buf(), file })
+        let new = OpenOptions::new().write(true).create_new(true).open(path);
+        let is_new = new.is_ok();
+        let file = new.or_else(|_| OpenOptions::new().write(true).create(true).truncate(false).open(path));
+        let file = file.map_err(|error| {
+            Failure::Create(format!(
+                "cannot create '{}': {error}: expected a file that can be written",
+                path.display()
+            ))
+        })?;
+        Ok(AnswerFile { path: path.to_path_buf(), file, is_new })
     }
 
     /// The file that an option names, if it is given.
@@ -99,6 +115,7 @@ impl AnswerFile {
 
     /// Writes the answer. `gist` is what the error line says of it if that fails.
     pub fn write(mut self, answer: &str, gist: &str) -> Result<(), Failure> {
+        self.is_new = false;
         let regular = self.file.metadata().is_ok_and(|metadata| metadata.is_file());
         let emptied = if regular { self.file.set_len(0) } else { Ok(()) };
         emptied
@@ -110,5 +127,20 @@ impl AnswerFile {
                     self.path.display()
                 ))
             })
+    }
+
+    /// Writes nothing, and returns a line that says so.
+    pub(super) fn leave(self, reason: &str) -> String {
+        let what = if self.is_new { "is not written" } else { "is left as it was" };
+        format!("'{}' {what}: {reason}", self.path.display())
+    }
+}
+
+impl Drop for AnswerFile {
+    fn drop(&mut self) {
+        if self.is_new {
+            // Whoever has taken it away already has done what is meant.
+            _ = std::fs::remove_file(&self.path);
+        }
     }
 }

@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
 use super::memory;
-use super::units::{bytes, grouped, rate};
+use super::units::{bytes, decimal, grouped, rate};
 use crate::report::{Coverage, Stone, Stopped, Watch};
 
 /// How often the memory of the whole program is looked up.
@@ -165,7 +165,7 @@ fn line(coverage: &Coverage, elapsed: Duration) -> String {
     format!(
         "{} states, {} states/s, depth {}, frontier {}, {}",
         grouped(coverage.states),
-        grouped(rate(coverage.states, elapsed)),
+        decimal(rate(coverage.states, elapsed)),
         coverage.depth,
         grouped(coverage.frontier),
         bytes(memory::in_use().unwrap_or(coverage.bytes)),

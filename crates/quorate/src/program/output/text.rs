@@ -7,14 +7,15 @@ use std::time::Duration;
 
 use owo_colors::OwoColorize as _;
 
-use super::memory;
-use super::units::{bytes, grouped, rate, ratio, time};
+use super::json::Beginning;
+use super::units::{bytes, decimal, grouped, rate, ratio, time, wide_ratio};
+use super::{self as output, memory};
 use crate::model::{Model, Trace};
 use crate::program::options::reductions::{self, SwitchedOff};
 use crate::program::options::world;
 use crate::protocol::{Argument, Arguments, Protocol};
 use crate::reduce::Reduction;
-use crate::render::{Diagram, Paint};
+use crate::render::{Diagram, Paint, columns};
 use crate::replay::Broken;
 use crate::report::{ClosureSize, ComponentCounts, Coverage, LocalDetails, Report, Stages, Stopped, Verdict};
 
@@ -27,12 +28,18 @@ pub(crate) fn stopped(stopped: &Stopped) -> String {
     }
 }
 
-/// What was checked, in words. That no handler panics is always checked, and named only if nothing else is.
-pub(crate) fn checked<S: AsRef<str>>(properties: &[S]) -> String {
+/// The names of what was checked. That no handler panics is always checked, and named only if nothing else is.
+pub(crate) fn joined<S: AsRef<str>>(properties: &[S]) -> String {
     if properties.is_empty() {
-        return "no panic".to_string();
+        return Broken::NO_PANIC.to_string();
     }
     properties.iter().map(AsRef::as_ref).collect::<Vec<_>>().join(", ")
+}
+
+/// The same for people: names are often sentences, so each is in quotes.
+pub(crate) fn checked<S: AsRef<str>>(properties: &[S]) -> String {
+    let quoted: Vec<String> = properties.iter().map(|name| format!("'{}'", name.as_ref())).collect();
+    joined(&quoted)
 }
 
 /// The command line that names an instance, `paxos --proposers 2 … --bug always-accept`, and below it the options
@@ -56,44 +63,134 @@ pub(crate) fn instance(protocol: &Protocol, arguments: &Arguments, model: &Model
     line
 }
 
+/// What an answer is about.
+pub(crate) struct About<'a> {
+    /// As [`instance`] has it.
+    pub(crate) instance: &'a str,
+    pub(crate) beginning: Option<&'a Beginning>,
+}
+
+impl Beginning {
+    /// What its steps are of.
+    fn source(&self) -> String {
+        self.from_file.as_ref().map_or_else(|| "a run".to_string(), |file| format!("'{file}'"))
+    }
+
+    /// Which runs were looked at.
+    fn scope(&self) -> String {
+        format!("from step {} of {} on", self.from_step, self.source())
+    }
+}
+
+impl About<'_> {
+    /// Which runs an answer is about, with a space in front; nothing if all.
+    fn scope(&self) -> String {
+        self.beginning.map_or_else(String::new, |beginning| format!(" {}", beginning.scope()))
+    }
+
+    /// The instance, in the columns that there are. A line that goes on ends as it does in a shell.
+    fn instance(&self, width: Option<usize>) -> String {
+        let lines = self.instance.lines().map(|line| wrapped(line, width, 4, " \\"));
+        lines.map(|line| line + "\n").collect()
+    }
+
+    /// A violation in a sentence.
+    fn sentence(&self, trace: &Trace, broken: &Broken) -> String {
+        let steps = trace.steps.len();
+        let mut sentence = format!("{broken}, after {steps} step{}", if steps == 1 { "" } else { "s" });
+        if let Some(beginning) = self.beginning {
+            _ = write!(sentence, ", the first {} of them from {}", beginning.from_step, beginning.source());
+        }
+        sentence
+    }
+
+    fn diagram<'t>(&self, trace: &'t Trace, broken: &'t Broken, paint: Paint) -> Diagram<'t> {
+        let diagram = Diagram::new(trace, broken, paint);
+        match self.beginning {
+            Some(beginning) => {
+                diagram.searched_from(beginning.from_step, &format!("{} ends", beginning.source()))
+            }
+            None => diagram,
+        }
+    }
+}
+
+/// A text in lines of at most so many columns, the later ones indented. Broken between words only, each line but the
+/// last with `end` behind it.
+fn wrapped(text: &str, width: Option<usize>, indent: usize, end: &str) -> String {
+    let Some(width) = width.filter(|width| *width < columns(text)) else { return text.to_string() };
+    let mut lines = vec![String::new()];
+    for word in text.split(' ') {
+        let line = lines.last_mut().map_or(0, |line| columns(line));
+        match lines.last_mut() {
+            Some(last) if line == 0 => last.push_str(word),
+            Some(last) if line + 1 + columns(word) + columns(end) <= width => {
+                last.push(' ');
+                last.push_str(word);
+            }
+            _ => lines.push(format!("{:indent$}{word}", "")),
+        }
+    }
+    lines.join(&format!("{end}\n"))
+}
+
 /// The answer of `check`.
 pub(crate) fn answer(
-    instance: &str,
+    about: &About<'_>,
     model: &Model,
     report: &Report,
     off: &[SwitchedOff],
     spent: Duration,
-    paint: Paint,
 ) -> String {
-    let properties = checked(&report.properties);
+    let (properties, scope, width) = (checked(&report.properties), about.scope(), output::width());
+    let instance = about.instance(width);
+    let line = |text: &str| wrapped(text, width, 2, "");
     let mut page = match &report.verdict {
-        Verdict::Holds => format!("{} {properties}\n{instance}\n", "holds:".green().bold()),
+        Verdict::Holds => format!("{}\n{instance}", verdict(&line(&format!("holds{scope}: {properties}")))),
         Verdict::HoldsWithin(reservation) => {
-            format!("{} {properties}\n{reservation}\n{instance}\n", "holds within:".green().bold())
+            let first = verdict(&line(&format!("holds within{scope}: {properties}")));
+            format!("{first}\n{}\n{instance}", line(reservation))
         }
-        Verdict::Unknown(reason) => format!(
-            "{} {}\nno violation of {properties} in the {} states seen\n{instance}\n",
-            "unknown:".yellow().bold(),
-            stopped(reason),
-            grouped(report.coverage.states),
-        ),
-        Verdict::Violated(violation) => violated(instance, &violation.trace, &violation.broken, paint),
+        Verdict::Unknown(reason) => {
+            let seen = grouped(report.coverage.states);
+            let seen = format!("no violation of {properties} in the {seen} states seen{scope}");
+            let first = verdict(&line(&format!("unknown: {}", stopped(reason))));
+            format!("{first}\n{}\n{instance}", line(&seen))
+        }
+        Verdict::Violated(violation) => violated(about, &violation.trace, &violation.broken),
     };
     page.push('\n');
-    page.push_str(&figures(model, report, off, spent));
+    page.push_str(&figures(model, report, off, spent, width));
     page
 }
 
+/// A line with the verdict, its word in colour.
+fn verdict(line: &str) -> String {
+    let (word, rest) = line.split_once(": ").unwrap_or((line, ""));
+    let word = format!("{word}:");
+    let word = match word.split([' ', ':']).next() {
+        Some("holds") => word.green().bold().to_string(),
+        Some("violated") => word.red().bold().to_string(),
+        _ => word.yellow().bold().to_string(),
+    };
+    format!("{word} {rest}")
+}
+
 /// A violation with its picture.
-pub(crate) fn violated(instance: &str, trace: &Trace, broken: &Broken, paint: Paint) -> String {
-    let steps = trace.steps.len();
-    let diagram = Diagram::new(trace, broken, paint).to_string();
-    format!(
-        "{} {broken}, after {steps} step{}\n{instance}\n\n{}\n",
-        "violated:".red().bold(),
-        if steps == 1 { "" } else { "s" },
-        diagram.trim_end(),
-    )
+pub(crate) fn violated(about: &About<'_>, trace: &Trace, broken: &Broken) -> String {
+    let width = output::width();
+    let mut diagram = about.diagram(trace, broken, output::paint());
+    if let Some(width) = width {
+        diagram = diagram.width(width);
+    }
+    let line = wrapped(&format!("violated: {}", about.sentence(trace, broken)), width, 2, "");
+    format!("{}\n{}\n{}\n", verdict(&line), about.instance(width), diagram.to_string().trim_end())
+}
+
+/// A violation as a picture by itself.
+pub(crate) fn picture(about: &About<'_>, trace: &Trace, broken: &Broken) -> String {
+    let title = format!("violated: {}", about.sentence(trace, broken));
+    about.diagram(trace, broken, Paint::Plain).svg(&title, about.instance)
 }
 
 /// By what the states are reduced.
@@ -144,7 +241,13 @@ fn local_rows(local: &LocalDetails) -> Vec<Row> {
 }
 
 /// The figures of a search: names, numbers, and what the numbers come to.
-fn figures(model: &Model, report: &Report, off: &[SwitchedOff], spent: Duration) -> String {
+fn figures(
+    model: &Model,
+    report: &Report,
+    off: &[SwitchedOff],
+    spent: Duration,
+    width: Option<usize>,
+) -> String {
     let coverage = &report.coverage;
     let peak = memory::peak().unwrap_or(coverage.bytes);
     let a_state = if coverage.states < STATES_MEASURABLE_MIN {
@@ -164,18 +267,20 @@ fn figures(model: &Model, report: &Report, off: &[SwitchedOff], spent: Duration)
     if let Some(counts) = &report.components() {
         let mut rows = component_rows(coverage, counts, spent, peak);
         rows.extend(report.stages().iter().flat_map(stage_rows));
-        return block(&rows);
+        return block(&rows, width);
     }
     let mut rows = vec![
         ("states", grouped(coverage.states), of_states),
         ("transitions", grouped(coverage.transitions), String::new()),
         ("terminal states", grouped(coverage.terminal_states), String::new()),
-        ("depth", grouped(coverage.depth), String::new()),
+        ("depth", grouped(coverage.depth), depth_note(report).to_string()),
         ("local steps", grouped(coverage.local_steps), String::new()),
         ("handler calls", grouped(coverage.handler_calls), String::new()),
-        ("time", time(spent), format!("{} states/s {threads}", grouped(rate(coverage.states, spent)))),
+        ("time", time(spent), format!("{} states/s {threads}", decimal(rate(coverage.states, spent)))),
         ("memory", bytes(peak), a_state),
     ];
+    // The run in the picture may be shorter or longer than the way on which it was found.
+    rows.retain(|(name, ..)| *name != "depth" || report.verdict.violation().is_none());
     if let Some(states) = report.explored().and_then(|explored| explored.system_states) {
         let at = rows.iter().position(|(name, ..)| *name == "transitions").unwrap_or(0);
         rows.insert(at, ("system states", grouped(states), "vectors of local states".to_string()));
@@ -192,7 +297,17 @@ fn figures(model: &Model, report: &Report, off: &[SwitchedOff], spent: Duration)
     for (fault, fired, note) in world::rows(model, report) {
         rows.push((fault, fired.map(grouped).unwrap_or_default(), note));
     }
-    block(&rows)
+    block(&rows, width)
+}
+
+/// What depth is counted in.
+fn depth_note(report: &Report) -> &'static str {
+    let reductions = report.explored().map_or(&[][..], |explored| &explored.reductions);
+    if reductions.iter().any(|reduction| [Reduction::Inert, Reduction::Beliefs].contains(reduction)) {
+        "steps to the furthest state, where one may stand for several"
+    } else {
+        "steps to the furthest state"
+    }
 }
 
 /// What a search in stages came to.
@@ -211,7 +326,7 @@ fn component_rows(coverage: &Coverage, counts: &ComponentCounts, spent: Duration
     let count = |number: Option<u128>| number.map_or_else(|| "?".to_string(), grouped);
     let reduced = match (counts.local_traces, counts.global_traces) {
         (Some(local), Some(global)) if local > 0 => {
-            format!("{} for each local trace", grouped(global / local))
+            format!("{} for each local trace", decimal(wide_ratio(global, local)))
         }
         _ => String::new(),
     };
@@ -231,13 +346,21 @@ fn component_rows(coverage: &Coverage, counts: &ComponentCounts, spent: Duration
     ]
 }
 
+/// Where there is less room than this beside figures, notes stand below them.
+const NOTES_MIN: usize = 24;
+
 /// Rows of names and values, with notes beside them.
-fn block(rows: &[Row]) -> String {
+fn block(rows: &[Row], columns: Option<usize>) -> String {
     let width = rows.iter().map(|(_, value, _)| value.len()).fold(VALUE_WIDTH, usize::max);
+    let before = 2 + 17 + width + 3;
+    let beside = columns.is_none_or(|columns| columns >= before + NOTES_MIN);
+    let indent = if beside { before } else { 4 };
+    let room = columns.map(|columns| columns.saturating_sub(indent));
     rows.iter().fold(String::new(), |mut block, (name, value, note)| {
         _ = write!(block, "  {name:<17}{value:>width$}");
-        if !note.is_empty() {
-            _ = write!(block, "   {}", note.dimmed());
+        for (at, line) in wrapped(note, room, 0, "").lines().enumerate() {
+            let start = if at == 0 && beside { "   ".to_string() } else { format!("\n{:indent$}", "") };
+            _ = write!(block, "{start}{}", line.dimmed());
         }
         block.push('\n');
         block

@@ -102,10 +102,27 @@ pub(crate) fn ratio(number: u64, over: f64) -> f64 {
     number as f64 / over
 }
 
-/// A rate in whole units a second.
-#[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a saturating, rounded rate")]
-pub(crate) fn rate(number: u64, time: Duration) -> u64 {
-    ratio(number, time.as_secs_f64().max(1e-6)).round() as u64
+/// As [`ratio`], of numbers that may be large.
+#[expect(clippy::cast_precision_loss, reason = "shown with a few digits only")]
+pub(crate) fn wide_ratio(number: u128, over: u128) -> f64 {
+    number as f64 / over as f64
+}
+
+/// How many a second.
+pub(crate) fn rate(number: u64, time: Duration) -> f64 {
+    ratio(number, time.as_secs_f64().max(1e-6))
+}
+
+/// `12,345`, `12`, `3.4`, `0.7`, `0.02`: as many digits as matter, so that what is not zero does not look like it.
+#[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a saturating, rounded number")]
+pub(crate) fn decimal(value: f64) -> String {
+    if value >= 9.95 || value.fract() == 0.0 || !value.is_finite() {
+        return grouped(value.round() as u128);
+    }
+    match (1..=6).find(|digits| value * 10_f64.powi(*digits) >= 0.95) {
+        Some(digits) => format!("{value:.*}", digits as usize),
+        None => format!("{value:.0e}"),
+    }
 }
 
 #[cfg(test)]
@@ -137,6 +154,13 @@ mod tests {
         assert_eq!(bytes(163 << 20), "163 MiB");
         assert_eq!(time(Duration::from_millis(21)), "0.021 s");
         assert_eq!(time(Duration::from_secs(725)), "12 min 5 s");
-        assert_eq!(rate(1000, Duration::from_millis(500)), 2000);
+        assert_eq!(decimal(rate(1000, Duration::from_millis(500))), "2,000");
+    }
+
+    #[test]
+    fn what_is_not_zero_does_not_look_like_it() {
+        let numbers = [0.0, 0.7, 0.05, 0.0012, 1.0, 1.25, 9.94, 9.96, 18.4, 1234.5, 1e-20];
+        let texts = ["0", "0.7", "0.05", "0.001", "1", "1.2", "9.9", "10", "18", "1,235", "1e-20"];
+        assert_eq!(numbers.map(decimal), texts);
     }
 }
