@@ -17,10 +17,8 @@ fn rename_as<T: Content + Rename>(value: &Value, ids: &Renaming) -> Option<Value
 
 /// The state types of roles: one, or a tuple of up to six.
 #[diagnostic::on_unimplemented(
-    message = "ids in `{Self}` cannot be renamed",
-    label = "`{Self}` is no state of a role, or lacks `Rename`",
-    note = "add `#[derive(quorate::Rename)]` to `{Self}`",
-    note = "expected the state of a role, or a tuple of up to six"
+    message = "`{Self}` is not the state of a role with `Rename`, nor a tuple of up to six of them",
+    note = "every state needs `#[derive(quorate::Rename)]`: an error beside this one names what lacks it"
 )]
 pub trait States {
     /// How to rename each.

@@ -310,7 +310,7 @@ impl<M: Message> System<M> {
     /// Says of which types the states of the roles are, and so how ids in them are renamed: one type, or a tuple of
     /// several. A system with a [symmetric](System::symmetric) role needs it for each of its roles.
     #[must_use]
-    pub fn renames<S: States>(mut self) -> Self {
+    pub fn renames<S: States + Rename>(mut self) -> Self {
         self.symmetry.renames::<S>();
         self
     }
