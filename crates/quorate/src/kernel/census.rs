@@ -68,7 +68,7 @@ impl Kernel<'_> {
     pub(crate) fn orbits(&mut self, states: impl Iterator<Item = State>) -> Option<u64> {
         let initial = self.vector(self.initial());
         let symmetry = self.symmetry.as_mut()?;
-        symmetry.learn(&initial, &mut self.states_of, &mut self.ask);
+        symmetry.learn(&initial, &mut self.orbits.images, &mut self.states_of, &mut self.ask);
         let symmetry = self.symmetry.as_ref()?;
         states.map(|state| symmetry.orbit_size(self.vector(state))).sum()
     }

@@ -187,13 +187,18 @@ pub(crate) fn explore_and_read<T>(
     // Depth-first search is for finding violations, so it remembers the way from the start.
     let recording = engine.order == Order::Depth;
     let mut repeats = 1;
-    let (mut run, mut ended) = explore_once(&mut kernel, engine, search, recording, watch);
-    while ended == Ended::Exhausted && run.kernel.must_repeat() {
+    let (mut run, mut ended) = loop {
+        let (run, ended) = explore_once(&mut kernel, engine, search, recording, watch);
+        if ended == Ended::Exhausted && !run.kernel.must_repeat() {
+            run.kernel.conclude_symmetry();
+        }
+        if ended != Ended::Exhausted || !run.kernel.must_repeat() {
+            break (run, ended);
+        }
         // A reduction relies on what the search has seen of the processes: it must not have seen more since.
         kernel.prepare();
         repeats += 1;
-        (run, ended) = explore_once(&mut kernel, engine, search, recording, watch);
-    }
+    };
     if let (Ended::Stopped(_), Some((_, state))) = (&ended, run.panicking) {
         // A limit does not undo what was found before it.
         ended = Ended::Violated(Violating { state, panics: true });
