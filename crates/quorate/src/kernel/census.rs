@@ -135,7 +135,8 @@ impl Kernel<'_> {
     /// Bytes in the tables.
     pub(crate) fn bytes(&self) -> u64 {
         let processes: u64 = self.states_of.iter().map(ProcessStates::bytes).sum();
-        processes + self.ask.mail.bytes() + self.tree.bytes() + self.views.bytes()
+        let symmetry = self.orbits.bytes() + self.certificate.bytes();
+        processes + self.ask.mail.bytes() + self.tree.bytes() + self.views.bytes() + symmetry
     }
 
     /// The steps of a process that were seen, apart from those that panic.

@@ -5,6 +5,7 @@
 //! Held by: testkit/tests/reductions.rs, testkit/tests/saturation.rs.
 
 use std::collections::BTreeSet;
+use std::fmt;
 use std::sync::Arc;
 
 use super::groups::{GroupOrder, PropertyViews, Tree};
@@ -54,6 +55,19 @@ pub(crate) enum NoSymmetry {
     TooMuch(usize),
     /// This is different for exchanged processes, in steps that a reduction considers and that may never happen.
     Considered(String),
+}
+
+impl fmt::Display for NoSymmetry {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            NoSymmetry::TooMuch(most) => {
+                write!(f, "more than {most} comparisons would show whether processes are interchangeable")
+            }
+            NoSymmetry::Considered(what) => {
+                write!(f, "{what}, in a step that another reduction considers and that may never happen")
+            }
+        }
+    }
 }
 
 impl<'m> Kernel<'m> {
@@ -238,8 +252,11 @@ impl<'m> Kernel<'m> {
             ));
         } else if why == Why::Considered && judged.is_none() {
             self.without_symmetry = differs.map(NoSymmetry::Considered);
+        } else if let Some(differs) = differs {
+            let advice = "the role is not symmetric, leave out .symmetric() or mend the handler";
+            self.asymmetric = Some(format!("{differs}: {advice}"));
         } else {
-            self.asymmetric = differs.or(judged);
+            self.asymmetric = judged;
         }
         let compared = self.certificate.size().max(self.views.combinations());
         let too_much = compared >= most || self.orbits.images.are_too_many();

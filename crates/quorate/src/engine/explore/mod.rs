@@ -21,7 +21,7 @@ use super::{Engine, Refusal, Search};
 use crate::kernel::{self, AllowedLocals, Kernel, Sleep};
 use crate::model::{Model, at_end};
 use crate::reduce::Reduction;
-use crate::report::{Details, ExploreDetails, Report, Stopped, Verdict, Watch};
+use crate::report::{Details, ExploreDetails, Report, Stopped, SymmetryCompared, Verdict, Watch};
 
 /// In which order states are expanded.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
@@ -219,6 +219,10 @@ pub(crate) fn explore_and_read<T>(
     }
     kernel.conclude();
     details.reductions = kernel.in_use();
+    details.symmetry = kernel
+        .symmetry_compared()
+        .map(|(steps, handler_calls, combinations)| SymmetryCompared { steps, handler_calls, combinations });
+    details.without_symmetry = kernel.without_symmetry().map(ToString::to_string);
     details.missed_probability = (engine.visited == Visited::Fingerprint).then_some(missed);
     let unusable = match (kernel.impure(), kernel.asymmetric()) {
         (Some(handler), _) => Some(Stopped::Impure(handler.to_string())),

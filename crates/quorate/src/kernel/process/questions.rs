@@ -42,9 +42,4 @@ impl AskedSoFar {
         let known = self.offered.entry((local, transition)).or_default();
         known.extend(offers.iter().map(|offer| offer.message));
     }
-
-    /// Was nothing asked?
-    pub(in crate::kernel) fn is_empty(&self) -> bool {
-        self.steps.is_empty() && self.offered.is_empty() && self.restarts.is_empty()
-    }
 }

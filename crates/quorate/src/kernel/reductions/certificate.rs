@@ -81,6 +81,10 @@ impl Certificate {
         self.steps.len()
     }
 
+    pub(in crate::kernel) fn bytes(&self) -> u64 {
+        (self.steps.capacity() * (size_of::<(usize, HandlerInput)>() + 17) + self.messages * 8) as u64
+    }
+
     /// Compares what was asked since the last time. Says what differs, if something does. Ends early if there is more
     /// than `most` to compare.
     pub(in crate::kernel) fn compare(
@@ -336,7 +340,7 @@ impl Comparing<'_, '_> {
         let moved = model.ids().filter(|id| self.images.ids(exchange).of(*id) != *id);
         let exchanged: Vec<&str> = moved.map(|id| model.process(id).name()).collect();
         format!(
-            "{what} {} does not treat {} alike: the role is not symmetric, leave out .symmetric() or mend the handler",
+            "{what} {} does not treat {} alike",
             model.process(ProcessId::new(process)).name(),
             exchanged.join(" and "),
         )
