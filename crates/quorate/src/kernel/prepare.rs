@@ -246,10 +246,14 @@ impl<'m> Kernel<'m> {
         let Orbits { images, .. } = &mut self.orbits;
         let differs = self.certificate.compare(why, most, images, &mut self.states_of, &mut self.ask);
         let judged = self.views.compare(self.model, &self.orbits, most);
-        if let Some(value) = self.orbits.images.not_undone() {
+        let compared = self.certificate.size().max(self.views.combinations());
+        let images = &self.orbits.images;
+        if let Some(value) = images.not_undone() {
             self.asymmetric = Some(format!(
                 "renaming ids is not undone by renaming them back, in {value}: mend how it is renamed"
             ));
+        } else if images.are_too_many() || compared >= most && differs.is_none() && judged.is_none() {
+            self.without_symmetry = Some(NoSymmetry::TooMuch(most));
         } else if why == Why::Considered && judged.is_none() {
             self.without_symmetry = differs.map(NoSymmetry::Considered);
         } else if let Some(differs) = differs {
@@ -257,11 +261,6 @@ impl<'m> Kernel<'m> {
             self.asymmetric = Some(format!("{differs}: {advice}"));
         } else {
             self.asymmetric = judged;
-        }
-        let compared = self.certificate.size().max(self.views.combinations());
-        let too_much = compared >= most || self.orbits.images.are_too_many();
-        if self.asymmetric.is_none() && self.without_symmetry.is_none() && too_much {
-            self.without_symmetry = Some(NoSymmetry::TooMuch(most));
         }
     }
 

@@ -76,6 +76,11 @@ impl Images {
         self.too_many
     }
 
+    /// Are images not what they should be? Then nothing may stand for anything.
+    pub(in crate::kernel) fn mean_nothing(&self) -> bool {
+        self.too_many || self.not_undone.is_some()
+    }
+
     /// Notes that a value has so many images. Is that more than it may have?
     pub(in crate::kernel) fn exceed(&mut self, images: usize) -> bool {
         self.too_many |= images > self.most;

@@ -195,6 +195,9 @@ impl Symmetry {
             }
             at += 1;
         }
+        if images.mean_nothing() {
+            return;
+        }
         // A state with a member singled out is the same as its image with the member's image singled out.
         let mut classes: Vec<Vec<u32>> = vec![vec![UNKNOWN; self.members.len()]; orbit.len()];
         for start in (0..orbit.len()).flat_map(|at| (0..self.members.len()).map(move |member| (at, member))) {
