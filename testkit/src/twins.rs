@@ -505,6 +505,10 @@ impl Generator {
 
     /// Puts a mistake into a rule of the twins where it can do something.
     fn plant(&mut self, mistake: Mistake, rules: &mut [Rule]) {
+        if mistake == Mistake::SelectionKnowsOne {
+            // Otherwise it would hardly ever hear of the one that it knows.
+            rules.iter_mut().flat_map(|rule| &mut rule.sends).for_each(|send| send.about = About::Me);
+        }
         let needs_message = matches!(
             mistake,
             Mistake::GuardCompares
