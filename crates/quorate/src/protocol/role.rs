@@ -177,7 +177,7 @@ impl<S: Role> Spec<S> {
 ///     .at_end("all decide alike", observe(|peer: &Peer| peer.commits), |commits| {
 ///         commits[0].is_some() && commits.iter().all(|one| *one == commits[0])
 ///     });
-/// quorate::check(system).assert_holds();
+/// quorate::check(system).assert_holds_without_faults();
 /// ```
 pub struct Transitions<S: Role> {
     pub(super) specs: Vec<Spec<S>>,

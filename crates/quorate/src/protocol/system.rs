@@ -67,7 +67,7 @@ struct Forgery {
 ///         clients.iter().all(|(asked, served)| *asked || !served)
 ///     })
 ///     .at_end("all are served", observe(|c: &Client| c.served), |served| served.iter().all(|one| *one));
-/// quorate::check(system).assert_holds();
+/// quorate::check(system).assert_holds_without_faults();
 /// ```
 pub struct System<M> {
     members: Vec<Member>,
@@ -159,7 +159,8 @@ impl<M: Message> System<M> {
         self.property(Property::new(name, When::Always, observation, holds))
     }
 
-    /// What must hold in every state in which nothing can happen any more.
+    /// What must hold in every state in which nothing can happen any more. A crash or a lost message may bring about such
+    /// a state: where they are not covered, [`Report::assert_holds`](crate::Report::assert_holds) says so.
     #[must_use]
     pub fn at_end<O: Content + Clone>(
         self,
