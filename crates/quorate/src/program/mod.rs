@@ -5,6 +5,7 @@
 //! files; nothing below this module knows of them.
 //! Held by: quorate-cli/tests.
 
+mod checksum;
 mod commands;
 mod failure;
 mod job;
