@@ -3,6 +3,7 @@
 //! One program for all of them: it is linked once.
 
 mod contract;
+mod damage;
 mod dir;
 mod dir_page;
 mod dir_table;

@@ -155,7 +155,7 @@ impl Display for Unfit {
         let damaged = "it is damaged, not what was written";
         match self {
             Unfit::NoStore => {
-                f.write_str("it is no store of a search, or one of an older version: expected a new file")
+                f.write_str("it is no store of a search, or one of another version: expected a new file")
             }
             Unfit::DamagedHead => write!(f, "{damaged} (at its head): expected a new file"),
             Unfit::CutShort => write!(f, "{damaged} (its end is missing): expected a new file"),

@@ -94,7 +94,7 @@ impl<'t> Story<'t> {
         let received: BTreeSet<Origin> = trace
             .steps
             .iter()
-            .flat_map(|step| step.consumed.iter().filter_map(|consumed| consumed.origin))
+            .flat_map(|step| step.consumed.iter().filter_map(|consumed| consumed.source.origin()))
             .collect();
         let read = |text: &String| Tree::read(text, &trace.processes);
         let mut states: Vec<Tree> = trace.initial.iter().map(read).collect();
@@ -105,7 +105,7 @@ impl<'t> Story<'t> {
             let arrivals = step.consumed.iter().map(|consumed| Arrival {
                 message: read(&consumed.message),
                 from: self.lane(consumed.from),
-                sent_in: consumed.origin.map_or(at, |origin| origin.step) + 1,
+                sent_in: consumed.source.origin().map_or(at, |origin| origin.step) + 1,
             });
             self.moments.push(Moment {
                 number: at + 1,
