@@ -13,7 +13,7 @@ use std::sync::Arc;
 
 use quorate::model::{Content, Model};
 use quorate::property::{Observation, Property, When};
-use quorate::{ProcessId, System, observe};
+use quorate::{ProcessId, Protocol, System, observe};
 
 use crate::dice::Random;
 use crate::listener::Listener;
@@ -39,7 +39,14 @@ struct Forgery {
     /// The role, and the position in it.
     from: (usize, usize),
     to: usize,
-    note: Note,
+    kind: u8,
+    round: u8,
+}
+
+impl Forgery {
+    fn note(self) -> Note {
+        Note { kind: self.kind, round: self.round }
+    }
 }
 
 #[derive(Clone, Debug)]
@@ -166,8 +173,12 @@ impl RandomProtocol {
         !self.forgeries.is_empty()
     }
 
-    /// The protocol, ready to be checked.
-    pub fn model(&self) -> Model {
+    /// The protocol, as a user would write it.
+    pub fn protocol(self) -> Protocol {
+        Protocol::new("random", "does what nobody would write", move |_| self.system())
+    }
+
+    fn system(&self) -> System<Note> {
         let mut system = System::<Note>::new();
         for (role, random) in self.roles.iter().enumerate() {
             system = match role {
@@ -190,10 +201,16 @@ impl RandomProtocol {
         for (at, monitor) in self.monitors.iter().enumerate() {
             system = system.monitor(&format!("history {at}"), monitor.clone());
         }
-        for Forgery { from: (role, index), to, note } in &self.forgeries {
-            system = system.forges((ROLES[*role], *index), ROLES[*to], [*note]);
+        for forgery in &self.forgeries {
+            let (role, index) = forgery.from;
+            system = system.forges((ROLES[role], index), ROLES[forgery.to], [forgery.note()]);
         }
-        system.build().expect("the generator makes valid systems")
+        system
+    }
+
+    /// The protocol, ready to be checked.
+    pub fn model(&self) -> Model {
+        self.system().build().expect("the generator makes valid systems")
     }
 }
 
@@ -312,7 +329,7 @@ impl Generator {
         let rules = 2 + usize::from(self.random.below(3));
         let rules = (0..rules).map(|at| self.rule(at, places, begins && at == 0)).collect();
         let forged = self.forgeries.iter().filter(|forgery| forgery.to == role);
-        let forged = forged.map(|forgery| (self.process(forgery.from), forgery.note)).collect();
+        let forged = forged.map(|forgery| (self.process(forgery.from), forgery.note())).collect();
         let keeps = if self.worldly { self.keeps(places) } else { Keeps::default() };
         let table = Table { cyclic: self.cyclic, places, rounds: self.rounds, rules, keeps, forged };
         let starts = (0..self.sizes[role])
@@ -339,14 +356,20 @@ impl Generator {
         let count = if self.worldly { self.random.weighted(&[70, 20, 10]) } else { 0 };
         let forgery = |_| {
             let role = self.random.index(self.sizes.len());
-            let note = Note { kind: self.random.below(self.kinds), round: self.random.below(self.rounds) };
+            let (kind, round) = (self.random.below(self.kinds), self.random.below(self.rounds));
             Forgery {
                 from: (role, self.random.index(self.sizes[role])),
                 to: self.random.index(self.sizes.len()),
-                note,
+                kind,
+                round,
             }
         };
-        (0..count).map(forgery).collect()
+        let mut forgeries: Vec<Forgery> = (0..count).map(forgery).collect();
+        // With a message that prints like another one goes that other one.
+        if let Some(first) = forgeries.first().copied().filter(|first| first.kind == 0 && self.rounds > 1) {
+            forgeries.push(Forgery { round: (first.round + 1) % self.rounds, ..first });
+        }
+        forgeries
     }
 
     fn keeps(&mut self, places: u8) -> Keeps {

@@ -10,6 +10,7 @@ mod corpus;
 mod declarations;
 mod dir;
 mod ends;
+mod files;
 mod local;
 mod mutants;
 mod mutants_worlds;

@@ -13,7 +13,7 @@ type Fits = fn(&Value) -> bool;
 /// Every field of the contract, with a test of its type.
 #[track_caller]
 fn assert_contract(json: &Value) {
-    let fields: [(&str, Fits); 30] = [
+    let fields: [(&str, Fits); 31] = [
         ("quorate", is_count),
         ("protocol", Value::is_string),
         ("parameters", Value::is_object),
@@ -44,6 +44,7 @@ fn assert_contract(json: &Value) {
         ("observed", |value| value.is_null() || value.is_array()),
         ("reason", |value| value.is_null() || value.is_string()),
         ("warnings", Value::is_array),
+        ("checksum", |value| value.as_str().is_some_and(|digits| digits.len() == 16)),
     ];
     let object = json.as_object().expect("an object");
     for (name, fits) in fields {

@@ -4,7 +4,7 @@
 use std::fs::OpenOptions;
 use std::process::Stdio;
 
-use crate::program::{command, run, run_with_input, scratch};
+use crate::program::{command, resealed, run, run_with_input, scratch};
 use serde_json::{Value, json};
 
 #[test]
@@ -126,16 +126,19 @@ fn files_that_are_no_traces() {
         (b"\xff\xfe\0", "is no JSON"),
         (b"[1, 2]", "is no answer of quorate: expected what 'check --json' wrote"),
         (b"{\"name\": \"other\"}", "is no answer of quorate"),
-        (b"{\"quorate\": 2}", "has format 2: expected format 1"),
-        (b"{\"quorate\": \"1\\n\"}", "expected format 1"),
-        (b"{\"quorate\": 1, \"protocol\": \"paxos\"}", "missing field `parameters`"),
+        (b"{\"quorate\": 1}", "has format 1, that of another version of quorate: expected format 2"),
+        (b"{\"quorate\": \"2\\n\"}", "expected format 2"),
+        (b"{\"quorate\": 2, \"protocol\": \"paxos\"}", "or has lost its field 'checksum': expected what"),
         (deep.as_bytes(), "is no JSON"),
     ];
     for (content, needle) in cases {
         run_with_input(&["replay", "-"], content).assert_error(65, needle);
     }
     let list = run(&["list", "--json"]).stdout;
-    run_with_input(&["replay", "-"], list.as_bytes()).assert_error(65, "missing field");
+    run_with_input(&["replay", "-"], list.as_bytes())
+        .assert_error(65, "is no answer of quorate, or has lost");
+    let unsaid = resealed(&json!({"quorate": 2, "protocol": "paxos", "checksum": ""}));
+    run_with_input(&["replay", "-"], unsaid.as_bytes()).assert_error(65, "missing field `parameters`");
 }
 
 #[test]
@@ -152,12 +155,12 @@ fn traces_that_belong_elsewhere() {
     for (field, value, needle) in cases {
         let mut edited = story.clone();
         *edited.pointer_mut(field).expect(field) = value;
-        run_with_input(&["replay", "-"], edited.to_string().as_bytes()).assert_error(65, needle);
+        run_with_input(&["replay", "-"], resealed(&edited).as_bytes()).assert_error(65, needle);
     }
     let mut large = story.clone();
     large["parameters"]["proposers"] = json!(60);
     large["parameters"]["acceptors"] = json!(60);
-    run_with_input(&["replay", "-"], large.to_string().as_bytes())
+    run_with_input(&["replay", "-"], resealed(&large).as_bytes())
         .assert_error(65, "a system that cannot be built: 120 processes");
 }
 

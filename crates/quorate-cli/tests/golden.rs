@@ -32,6 +32,7 @@ const LEFT_OUT: &[&str] = &[
     "processes",
     "initial",
     "observed",
+    "checksum",
 ];
 
 /// Options that texts name, as they are spelled and as they were when the file was written.

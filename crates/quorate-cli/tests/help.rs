@@ -66,7 +66,7 @@ fn the_version_is_the_crates() {
 fn the_list_shows_every_protocol_with_parameters_and_bugs() {
     let text = run(&["list"]);
     let json = run(&["list", "--json"]).json();
-    assert_eq!((text.code, json["quorate"].as_u64()), (0, Some(1)));
+    assert_eq!((text.code, json["quorate"].as_u64()), (0, Some(2)));
     let protocols = json["protocols"].as_array().expect("protocols");
     assert_eq!(protocols.len(), quorate_zoo::protocols().len());
     for protocol in protocols {

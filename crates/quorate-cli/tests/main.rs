@@ -4,6 +4,7 @@
 
 mod compile_errors;
 mod contract;
+mod damage;
 mod dir;
 mod dir_page;
 mod dir_table;

@@ -1,6 +1,6 @@
 //! Traces travel: what `check` writes, `replay` confirms, and what somebody has changed it refuses.
 
-use crate::program::{run, run_with_input, scratch};
+use crate::program::{resealed, run, run_with_input, scratch};
 use serde_json::{Value, json};
 
 /// The answer of a check that finds a planted bug.
@@ -69,8 +69,23 @@ fn an_edited_trace_is_refused() {
     for (field, value, needle) in edits {
         let mut edited = story.clone();
         *edited.pointer_mut(field).expect(field) = value;
-        run_with_input(&["replay", "-"], edited.to_string().as_bytes()).assert_error(65, needle);
+        run_with_input(&["replay", "-"], resealed(&edited).as_bytes()).assert_error(65, needle);
     }
+}
+
+#[test]
+fn a_trace_that_was_changed_says_so_and_what_to_do() {
+    let mut edited = found("always-accept");
+    let before = edited["checksum"].as_str().expect("a checksum").to_string();
+    edited["trace"][0]["state"] = json!("Proposer");
+    let ran = run_with_input(&["replay", "-"], edited.to_string().as_bytes());
+    ran.assert_error(65, "standard input was changed after it was written, or is damaged");
+    ran.assert_error(65, &format!("its field 'checksum' is '{before}', but that of what it says is '"));
+    ran.assert_error(65, "(set the field to this if you mean the change)");
+    // Who prints the same in another way changes nothing.
+    let story = found("always-accept");
+    let pretty = serde_json::to_string_pretty(&story).expect("JSON");
+    assert_eq!(run_with_input(&["replay", "-"], pretty.as_bytes()).code, 1);
 }
 
 #[test]
@@ -80,7 +95,7 @@ fn every_single_step_matters() {
     for dropped in 0..steps {
         let mut edited = story.clone();
         edited["trace"].as_array_mut().expect("a trace").remove(dropped);
-        run_with_input(&["replay", "-"], edited.to_string().as_bytes()).assert_error(65, "does not replay");
+        run_with_input(&["replay", "-"], resealed(&edited).as_bytes()).assert_error(65, "does not replay");
     }
 }
 
@@ -88,7 +103,7 @@ fn every_single_step_matters() {
 fn the_bug_is_part_of_the_story() {
     let mut healthy = found("always-accept");
     healthy["bug"] = Value::Null;
-    run_with_input(&["replay", "-"], healthy.to_string().as_bytes()).assert_error(65, "starts in");
+    run_with_input(&["replay", "-"], resealed(&healthy).as_bytes()).assert_error(65, "starts in");
 }
 
 #[test]
@@ -98,7 +113,7 @@ fn an_answer_without_a_violation_has_nothing_to_replay() {
         .assert_error(65, "has no violation to replay: expected verdict 'violated' and a trace");
     let mut empty = found("always-accept");
     empty["trace"] = json!([]);
-    run_with_input(&["replay", "-"], empty.to_string().as_bytes())
+    run_with_input(&["replay", "-"], resealed(&empty).as_bytes())
         .assert_error(65, "expected 'agreement' violated at its end, but nothing is");
 }
 

@@ -8,8 +8,9 @@ use std::time::{Duration, Instant};
 
 use crate::program::{command, run, scratch};
 
-/// The exit code of a command line that cannot be followed.
+/// The exit codes of a command line that cannot be followed, and of a file that is not what it should be.
 const USAGE: i32 = 64;
+const DATA: i32 = 65;
 
 /// What must be the same however often the search was killed.
 const COUNTS: [&str; 5] = ["verdict", "local_traces", "global_skeletons", "global_traces", "exit"];
@@ -69,7 +70,7 @@ fn chance(seed: &mut u64) -> u32 {
 
 /// Kills a search again and again, each time going on from what it has kept, and then lets it come to its end.
 fn killed_at_random(search: &[&str], kills: u32, seed: &mut u64) {
-    let whole = scratch(&format!("whole-{seed}.redb"));
+    let whole = scratch(&format!("whole-{seed}.store"));
     let begin = Instant::now();
     let (expected, places) = finish(search, &whole);
     let time = begin.elapsed();
@@ -80,7 +81,7 @@ fn killed_at_random(search: &[&str], kills: u32, seed: &mut u64) {
     std::fs::remove_file(&whole).expect("the store is there");
     let mut killed = 0;
     while killed < kills {
-        let store = scratch(&format!("killed-{seed}.redb"));
+        let store = scratch(&format!("killed-{seed}.store"));
         // Each store is killed several times, the sooner the more often.
         while killed < kills && kill_after(search, &store, time * chance(seed) / 2_000) {
             killed += 1;
@@ -106,8 +107,8 @@ fn a_search_that_is_killed_at_random_moments_comes_to_the_same_answer() {
 /// Killed while it makes its file, a search leaves something that is no store yet.
 #[test]
 fn what_a_kill_at_the_very_beginning_leaves_is_no_obstacle() {
-    let store = scratch("begun.redb");
-    let unfinished = scratch("begun.redb.new");
+    let store = scratch("begun.store");
+    let unfinished = scratch("begun.store.new");
     std::fs::write(&unfinished, "half a store").expect("a file");
     let (found, _) = finish(&["check", "accumulator"], &store);
     assert_eq!(found[0].1, "holds");
@@ -117,7 +118,7 @@ fn what_a_kill_at_the_very_beginning_leaves_is_no_obstacle() {
 
 #[test]
 fn a_violation_is_found_again() {
-    let store = scratch("violated.redb");
+    let store = scratch("violated.store");
     let search = ["check", "pam", "--bug", "lost-state"];
     let (first, _) = finish(&search, &store);
     let (again, _) = finish(&search, &store);
@@ -128,7 +129,7 @@ fn a_violation_is_found_again() {
 
 #[test]
 fn stores_that_do_not_fit_are_refused() {
-    let store = scratch("fits.redb");
+    let store = scratch("fits.store");
     let path = store.to_str().expect("text");
     let check = ["check", "accumulator", "--engine", "components", "--store", path];
     assert_eq!(run(&check).code, 0);
@@ -142,11 +143,11 @@ fn stores_that_do_not_fit_are_refused() {
     );
     assert_eq!(run(&[&check[..], &["--resume"]].concat()).code, 0, "nothing was lost by that");
     std::fs::write(&store, "this is no store").expect("a file");
-    refused(&[&check[..], &["--resume"]].concat(), "it is no store of a search");
+    run(&[&check[..], &["--resume"]].concat()).assert_error(DATA, "it is no store of a search");
     assert_eq!(std::fs::read_to_string(&store).expect("a file"), "this is no store");
     std::fs::remove_file(&store).expect("the store is there");
     refused(
-        &["check", "accumulator", "--engine", "components", "--store", "no/such/folder/x.redb"],
+        &["check", "accumulator", "--engine", "components", "--store", "no/such/folder/x.store"],
         "No such file or directory",
     );
 }

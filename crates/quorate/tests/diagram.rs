@@ -3,7 +3,7 @@
 #![expect(clippy::unwrap_used, reason = "a test that cannot be set up fails")]
 
 use quorate::model::{Choice, Envelope, Value};
-use quorate::model::{Consumed, Origin, ScheduledStep, Sent, Taken, Trace, TraceStep};
+use quorate::model::{Consumed, Origin, ScheduledStep, Sent, Source, Taken, Trace, TraceStep};
 use quorate::render::{Diagram, Paint};
 use quorate::replay::{Broken, replay};
 use quorate::world::StepKind;
@@ -93,8 +93,8 @@ impl Step<'_> {
             let fits = |sent: &Sent| earlier.process == from && sent.to == me && sent.message == message;
             Some(Origin { step, send: earlier.sent.iter().position(fits)? })
         });
-        let consumed =
-            Consumed { from, message: message.to_string(), origin: Some(origin.expect("it was sent")) };
+        let source = Source::Sent(origin.expect("it was sent"));
+        let consumed = Consumed { from, message: message.to_string(), source };
         self.edit().consumed.push(consumed);
         self
     }

@@ -2,6 +2,7 @@
 //!
 //! One program for all of them: it is linked once.
 
+mod alike;
 mod diagram;
 mod monitors;
 mod nodes;

@@ -57,6 +57,16 @@ pub(crate) fn run_with_input(words: &[&str], input: &[u8]) -> Run {
     finish(command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()), input)
 }
 
+/// A trace that somebody has changed, with the checksum that the program asks for.
+pub(crate) fn resealed(edited: &Value) -> String {
+    let ran = run_with_input(&["replay", "-"], edited.to_string().as_bytes());
+    assert!(ran.stderr.contains("was changed after it was written"), "{}", ran.stderr);
+    let (_, after) = ran.stderr.split_once("that of what it says is '").expect("the checksum");
+    let mut resealed = edited.clone();
+    resealed["checksum"] = after[..16].into();
+    resealed.to_string()
+}
+
 fn finish(command: &mut Command, input: &[u8]) -> Run {
     let mut child = command.spawn().expect("the program starts");
     if let Some(mut stdin) = child.stdin.take() {

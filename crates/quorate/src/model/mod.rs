@@ -20,7 +20,7 @@ pub use consume::{Consumptions, consumptions};
 pub use handlers::{Asked, Handlers, Keys, Outcomes};
 pub(crate) use in_world::at_end;
 pub use refusal::Refusal;
-pub use run::{Consumed, Origin, Schedule, ScheduledStep, Sent, Taken, Trace, TraceStep};
+pub use run::{Consumed, Forged, Origin, Schedule, ScheduledStep, Sent, Source, Taken, Trace, TraceStep};
 pub(crate) use script::{MISFIT, Script};
 pub(crate) use snapshot::{Snapshot, TracedMessage};
 pub use symmetry::{Difference, RenameFn, Symmetry, SymmetryError};

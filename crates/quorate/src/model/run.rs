@@ -1,7 +1,8 @@
 //! Runs of a system: as a schedule, which an engine finds, and as a trace, which people read.
 //!
-//! A trace refers to a consumed message by where it was sent, so it can be replayed without reading the
-//! user's types back from text; the texts are there for people, and to notice a foreign file.
+//! A trace refers to a consumed message by where it was sent, and to a forged one by its number, so it can be replayed
+//! without reading the user's types back from text; the texts are there for people, and to notice a foreign file.
+//! Messages that differ may print alike.
 
 use super::{Choice, Envelope, Sending};
 use crate::base::ProcessId;
@@ -47,6 +48,34 @@ pub struct Origin {
     pub send: usize,
 }
 
+/// Where a consumed message comes from.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Source {
+    /// It was sent in the run.
+    Sent(Origin),
+    /// It is forged.
+    Forged(Forged),
+}
+
+/// Which of the messages that can be forged.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Forged {
+    /// Its position in [`Model::forgeable`](super::Model::forgeable) of the receiver, from 0.
+    pub number: usize,
+    /// The hash of its content, by which it is found where other messages can be forged as well.
+    pub content: u64,
+}
+
+impl Source {
+    /// Where it was sent; nowhere if it is forged.
+    pub fn origin(self) -> Option<Origin> {
+        match self {
+            Source::Sent(origin) => Some(origin),
+            Source::Forged(_) => None,
+        }
+    }
+}
+
 /// A message that a step consumed.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Consumed {
@@ -54,8 +83,8 @@ pub struct Consumed {
     pub from: ProcessId,
     /// What it says, as `Debug` prints it.
     pub message: String,
-    /// Where it was sent; nowhere if it can be forged at any time.
-    pub origin: Option<Origin>,
+    /// Where it comes from.
+    pub source: Source,
 }
 
 /// A message that a step sent.

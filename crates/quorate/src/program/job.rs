@@ -11,7 +11,7 @@ use super::failure::Failure;
 use super::options::{Given, engines, reductions, stones, world};
 use super::output::json::{self, Beginning, Story};
 use super::output::progress::{Limits, Progress, heed_interrupts};
-use super::output::{json_line, memory};
+use super::output::{memory, sealed};
 use super::{commands, refusals};
 use crate::engine::{Engine, Explore, Order, Search, Visited};
 use crate::model::{Model, TraceStep};
@@ -89,7 +89,7 @@ impl<'p> Job<'p> {
         let report = self.engine.search(&self.model, &self.search, &mut progress);
         let time = progress.elapsed();
         drop(progress);
-        let json = json_line(&self.answer(&report, time))?;
+        let json = sealed::line(&self.answer(&report, time))?;
         Ok(Answer { report, json, time })
     }
 

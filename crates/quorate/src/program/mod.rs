@@ -5,6 +5,7 @@
 //! files; nothing below this module knows of them.
 //! Held by: quorate-cli/tests.
 
+mod checksum;
 mod commands;
 mod failure;
 mod job;
@@ -168,8 +169,8 @@ impl Program {
         Job::new(self, protocol, given, steps)
     }
 
-    /// Does what a command line says, and returns the exit code.
-    fn run(&self, line: &[OsString]) -> Result<u8, Failure> {
+    /// Does what a command line says, with the name of the program first, and returns the exit code.
+    pub fn run(&self, line: &[OsString]) -> Result<u8, Failure> {
         let mut command = self.command_line(self.name())?;
         let given = match command.try_get_matches_from_mut(line) {
             Ok(given) => given,

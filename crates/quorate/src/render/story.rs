@@ -118,7 +118,9 @@ impl<'t> Story<'t> {
     fn add_steps(&mut self, trace: &'t Trace, left_out: &BTreeSet<usize>) {
         let taken_by = |kinds: &[StepKind]| -> BTreeSet<Origin> {
             let steps = trace.steps.iter().filter(|step| kinds.contains(&step.kind));
-            steps.flat_map(|step| step.consumed.iter().filter_map(|consumed| consumed.origin)).collect()
+            steps
+                .flat_map(|step| step.consumed.iter().filter_map(|consumed| consumed.source.origin()))
+                .collect()
         };
         let received = taken_by(&[StepKind::Transition, StepKind::Crash]);
         let lost = taken_by(&[StepKind::Loss]);
@@ -135,7 +137,7 @@ impl<'t> Story<'t> {
             let arrivals = step.consumed.iter().map(|consumed| Arrival {
                 message: read(&consumed.message),
                 from: self.lane(consumed.from),
-                sent_in: consumed.origin.map_or(at, |origin| origin.step) + 1,
+                sent_in: consumed.source.origin().map_or(at, |origin| origin.step) + 1,
             });
             self.moments.push(Moment {
                 number: at + 1,

@@ -45,7 +45,7 @@ pub fn follow_causes(schedule: &Schedule, trace: &Trace) -> Schedule {
         steps[effect]
             .consumed
             .iter()
-            .any(|consumed| consumed.origin.is_some_and(|origin| origin.step == cause))
+            .any(|consumed| consumed.source.origin().is_some_and(|origin| origin.step == cause))
             || steps[cause].process == steps[effect].process
             || !steps[cause].events.is_empty() && !steps[effect].events.is_empty()
     };

@@ -17,8 +17,8 @@ pub use minimise::{follow_causes, minimise};
 
 use crate::base::{ProcessId, Value};
 use crate::model::{
-    Consumed, Envelope, MISFIT, Model, Origin, Outcome, Panicked, QuorumSystem, Schedule, ScheduledStep,
-    Sending, Sent, Snapshot, Taken, Trace, TraceStep, TracedMessage, Trigger,
+    Consumed, Envelope, Forged, MISFIT, Model, Origin, Outcome, Panicked, QuorumSystem, Schedule,
+    ScheduledStep, Sending, Sent, Snapshot, Source, Taken, Trace, TraceStep, TracedMessage, Trigger,
 };
 use crate::property::When;
 use crate::world::{CrashSends, Crashes, FaultsSoFar, Inbox, StepKind};
@@ -88,11 +88,11 @@ impl fmt::Display for Broken {
     }
 }
 
-/// A message that a step takes: where it is in the inbox, or that it is forged.
-#[derive(Clone, PartialEq, Eq, Debug)]
-enum Source {
+/// A message that a step takes: where it is in the inbox, or among what can be forged.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Place {
     Inbox(usize),
-    Forged(Envelope),
+    Forged(usize),
 }
 
 /// A step to take.
@@ -191,19 +191,20 @@ impl<'m> Replay<'m> {
 
     /// Takes a step that consumes messages with these contents.
     pub fn step(&mut self, step: &ScheduledStep) -> Result<(), ReplayError> {
-        let mut sources: Vec<Source> = Vec::new();
+        let mut places: Vec<Place> = Vec::new();
         for Taken { envelope, nth, forged } in &step.consumed {
             if *forged {
-                if !self.model.forgeable(step.process).contains(envelope) {
+                let known = self.model.forgeable(step.process).iter().position(|known| known == envelope);
+                let Some(number) = known else {
                     return self.refuse(format!("{:?} cannot be forged", envelope.body));
-                }
-                sources.push(Source::Forged(envelope.clone()));
+                };
+                places.push(Place::Forged(number));
                 continue;
             }
             let letters = self.letters(step.process, step.kind);
             let equal = |at: &usize| letters[*at].envelope == *envelope;
-            match (0..letters.len()).filter(equal).nth(*nth).map(Source::Inbox) {
-                Some(source) if !sources.contains(&source) => sources.push(source),
+            match (0..letters.len()).filter(equal).nth(*nth).map(Place::Inbox) {
+                Some(place) if !places.contains(&place) => places.push(place),
                 _ => return self.refuse(format!("{:?} is not in the inbox", envelope.body)),
             }
         }
@@ -222,7 +223,7 @@ impl<'m> Replay<'m> {
             Some(positions)
         };
         let (process, kind, transition) = (step.process, step.kind, step.transition);
-        self.take(&Attempt { process, kind, transition, choices: &step.choices, sent: &sent }, &sources)
+        self.take(&Attempt { process, kind, transition, choices: &step.choices, sent: &sent }, &places)
     }
 
     /// Takes the step that a trace describes, and compares what happens with what it says.
@@ -252,52 +253,63 @@ impl<'m> Replay<'m> {
             }
             _ => 0,
         };
-        let sources = self.sources(step)?;
+        let places = self.places(step)?;
         let choices: Vec<usize> = step.choices.iter().map(|choice| choice.index).collect();
         let sent = |sends: &[Sending]| {
             Some((0..sends.len()).filter(|position| !step.unsent.contains(position)).collect())
         };
         let (process, kind, choices) = (step.process, step.kind, choices.as_slice());
-        self.take(&Attempt { process, kind, transition, choices, sent: &sent }, &sources)
+        self.take(&Attempt { process, kind, transition, choices, sent: &sent }, &places)
     }
 
     /// Where the messages are that a step of a trace takes.
-    fn sources(&self, step: &TraceStep) -> Result<Vec<Source>, ReplayError> {
-        let mut sources = Vec::new();
+    fn places(&self, step: &TraceStep) -> Result<Vec<Place>, ReplayError> {
+        let mut places = Vec::new();
         for consumed in &step.consumed {
-            let source = match consumed.origin {
-                Some(origin) => {
+            let place = match consumed.source {
+                Source::Sent(origin) => {
                     let letters = self.letters(step.process, step.kind);
-                    letters.iter().position(|letter| letter.origin == origin).map(Source::Inbox)
+                    letters.iter().position(|letter| letter.origin == origin).map(Place::Inbox)
                 }
-                None => self.model.forgeable(step.process).iter().find_map(|envelope| {
-                    let fits =
-                        envelope.from == consumed.from && format!("{:?}", envelope.body) == consumed.message;
-                    fits.then(|| Source::Forged(envelope.clone()))
-                }),
+                Source::Forged(forged) => self.forged(step.process, consumed, forged).map(Place::Forged),
             };
-            match source {
-                Some(source) if !sources.contains(&source) => sources.push(source),
+            match place {
+                Some(place) if !places.contains(&place) => places.push(place),
                 _ => return self.refuse(format!("{} is not in the inbox", consumed.message)),
             }
         }
-        Ok(sources)
+        Ok(places)
+    }
+
+    /// The number of a message that can be forged: as the trace says, or, in an instance where other messages can be
+    /// forged as well, that of the one with this content.
+    fn forged(&self, to: ProcessId, said: &Consumed, forged: Forged) -> Option<usize> {
+        let forgeable = self.model.forgeable(to);
+        let fits = |number: &usize| {
+            forgeable.get(*number).is_some_and(|known| {
+                known.from == said.from
+                    && known.body.content_hash() == forged.content
+                    && format!("{:?}", known.body) == said.message
+            })
+        };
+        Some(forged.number).filter(fits).or_else(|| (0..forgeable.len()).find(fits))
     }
 
     /// Takes the steps that a trace describes, and returns them as the schedule that an engine would find.
     pub(crate) fn schedule(&mut self, steps: &[TraceStep]) -> Result<Schedule, ReplayError> {
         let mut schedule = Schedule::new();
         for step in steps {
-            let taken = |source| match source {
-                Source::Inbox(at) => {
+            let forgeable = self.model.forgeable(step.process);
+            let taken = |place| match place {
+                Place::Inbox(at) => {
                     let letters = self.letters(step.process, step.kind);
                     let envelope = letters[at].envelope.clone();
                     let nth = letters[..at].iter().filter(|letter| letter.envelope == envelope).count();
                     Taken { envelope, nth, forged: false }
                 }
-                Source::Forged(envelope) => Taken { envelope, nth: 0, forged: true },
+                Place::Forged(number) => Taken { envelope: forgeable[number].clone(), nth: 0, forged: true },
             };
-            let consumed: Vec<Taken> = self.sources(step)?.into_iter().map(taken).collect();
+            let consumed: Vec<Taken> = self.places(step)?.into_iter().map(taken).collect();
             let local = self.locals[step.process.index()].clone();
             self.retrace(step)?;
             // The step was taken, so its process exists, and so does its transition unless the step is the world's.
@@ -328,7 +340,7 @@ impl<'m> Replay<'m> {
     }
 
     /// Takes a step, if it is one.
-    fn take(&mut self, attempt: &Attempt<'_>, sources: &[Source]) -> Result<(), ReplayError> {
+    fn take(&mut self, attempt: &Attempt<'_>, places: &[Place]) -> Result<(), ReplayError> {
         let Attempt { process, kind, .. } = *attempt;
         if self.trace.steps.last().is_some_and(|last| last.panic.is_some()) {
             return self.refuse("the run has already ended in a panic");
@@ -336,22 +348,25 @@ impl<'m> Replay<'m> {
         if self.faults_so_far[process.index()].crashed {
             return self.refuse(format!("{} has crashed", self.model.process(process).name()));
         }
-        let letters = self.letters(process, kind);
-        let consumed = sources.iter().map(|source| match source {
-            Source::Inbox(at) => (Some(letters[*at].origin), letters[*at].envelope.clone()),
-            Source::Forged(envelope) => (None, envelope.clone()),
+        let (letters, forgeable) = (self.letters(process, kind), self.model.forgeable(process));
+        let consumed = places.iter().map(|place| match *place {
+            Place::Inbox(at) => (Source::Sent(letters[at].origin), letters[at].envelope.clone()),
+            Place::Forged(number) => {
+                let (envelope, content) = (&forgeable[number], forgeable[number].body.content_hash());
+                (Source::Forged(Forged { number, content }), envelope.clone())
+            }
         });
-        let consumed: Vec<(Option<Origin>, Envelope)> = consumed.collect();
+        let consumed: Vec<(Source, Envelope)> = consumed.collect();
         let mut step = TraceStep {
             process,
             kind,
             transition: kind.name().to_string(),
             consumed: consumed
                 .iter()
-                .map(|(origin, envelope)| Consumed {
+                .map(|(source, envelope)| Consumed {
                     from: envelope.from,
                     message: format!("{:?}", envelope.body),
-                    origin: *origin,
+                    source: *source,
                 })
                 .collect(),
             choices: Vec::new(),
@@ -361,11 +376,11 @@ impl<'m> Replay<'m> {
             state: String::new(),
             panic: None,
         };
-        let position = |source: &Source| match source {
-            Source::Inbox(at) => Some(*at),
-            Source::Forged(_) => None,
+        let position = |place: &Place| match place {
+            Place::Inbox(at) => Some(*at),
+            Place::Forged(_) => None,
         };
-        let positions: Vec<usize> = sources.iter().filter_map(position).collect();
+        let positions: Vec<usize> = places.iter().filter_map(position).collect();
         match kind {
             StepKind::Transition | StepKind::Crash => {
                 let consumed: Vec<&Envelope> = consumed.iter().map(|(_, envelope)| envelope).collect();

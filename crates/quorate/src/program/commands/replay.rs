@@ -18,7 +18,7 @@ use crate::program::failure::Failure;
 use crate::program::options::{json_option, svg_option};
 use crate::program::output::json::{Confirmed, FORMAT, Story, observed};
 use crate::program::output::text::About;
-use crate::program::output::{self, AnswerFile, text};
+use crate::program::output::{self, AnswerFile, sealed, text};
 use crate::protocol::{Arguments, Protocol};
 use crate::replay::{Broken, Replay};
 
@@ -61,7 +61,7 @@ impl Command for ReplayCommand {
             let beginning = story.beginning.clone();
             let story = Story::new(protocol, &arguments, &model, "violated", Some((&trace, &broken)), None);
             let story = Story { beginning, ..story };
-            output::json_line(&Confirmed { story, engine: "replay" })?
+            sealed::line(&Confirmed { story, engine: "replay" })?
         } else {
             text::violated(&about, &trace, &broken)
         };
@@ -141,8 +141,11 @@ fn parse(content: &[u8]) -> Result<Story, String> {
         serde_json::from_slice(content).map_err(|error| format!("is no JSON ({error}): {EXPECTED}"))?;
     let format = json.get("quorate").ok_or_else(|| format!("is no answer of quorate: {EXPECTED}"))?;
     if format.as_u64() != Some(FORMAT) {
-        return Err(format!("has format {format}: expected format {FORMAT}"));
+        return Err(format!(
+            "has format {format}, that of another version of quorate: expected format {FORMAT}, of this version"
+        ));
     }
+    sealed::check(&json).map_err(|broken| format!("{broken}: {EXPECTED}"))?;
     serde_json::from_value(json).map_err(|error| format!("is no answer of quorate ({error}): {EXPECTED}"))
 }
 
@@ -172,9 +175,7 @@ fn confirm(model: &Model, story: &Story) -> Result<(Trace, Broken), String> {
     same_beginning(&Replay::new(model).into_trace(), story).map_err(refused)?;
     let mut run = Replay::new(model);
     for (at, step) in steps.iter().enumerate() {
-        let said = step
-            .read()
-            .map_err(|process| refused(format!("step {}: there is no process {process}", at + 1)))?;
+        let said = step.read().map_err(|no_step| refused(format!("step {}: {no_step}", at + 1)))?;
         if let Err(error) = run.follow(&said) {
             // Of a step that was taken, but not as the file says, the first difference is reported.
             let happened = run.into_trace().steps;

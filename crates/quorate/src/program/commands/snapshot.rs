@@ -1,8 +1,8 @@
 //! `snapshot`: a state of the whole system, with its messages in flight, from a step of a trace; and `check --from`,
 //! which starts there.
 //!
-//! A snapshot is kept as the steps that lead to it: messages are referred to by the step that sent them, so nothing of
-//! the user's types has to be read back from text. The instance that starts there may be another one, with more to do
+//! A snapshot is kept as the steps that lead to it: messages are referred to by the step that sent them, or by number
+//! if they are forged, so nothing of the user's types has to be read back from text. The instance that starts there may be another one, with more to do
 //! or a planted bug, as long as the steps can be taken in it.
 //! Held by: quorate-cli/tests/snapshot.rs.
 
@@ -18,7 +18,7 @@ use crate::program::Program;
 use crate::program::failure::Failure;
 use crate::program::options::{named, number};
 use crate::program::output::json::{self, Story, Waiting};
-use crate::program::output::{self, AnswerFile, json_line};
+use crate::program::output::{self, AnswerFile, sealed};
 use crate::protocol::Protocol;
 use crate::replay::Replay;
 
@@ -89,7 +89,7 @@ impl Command for SnapshotCommand {
         let mut run = Replay::new(&model);
         for (at, step) in steps.iter().enumerate() {
             let step =
-                step.read().map_err(|process| bad(format!("has no process {process} in step {}", at + 1)))?;
+                step.read().map_err(|no_step| bad(format!("does not replay: step {}: {no_step}", at + 1)))?;
             run.follow(&step).map_err(|error| bad(format!("does not replay: {error}")))?;
         }
         let in_flight = run.in_flight().into_iter().map(Waiting::from).collect();
@@ -101,7 +101,7 @@ impl Command for SnapshotCommand {
             beginning: None,
             ..story
         };
-        let page = json_line(&Snapshot { story, states, in_flight })?;
+        let page = sealed::line(&Snapshot { story, states, in_flight })?;
         let gist = format!("the snapshot after step {wanted}");
         match AnswerFile::named("output", given)? {
             Some(file) => file.write(&page, &gist)?,
@@ -124,7 +124,7 @@ pub(crate) fn start(protocol: &Protocol, model: Model, matches: &ArgMatches) -> 
         return Err(bad(format!("is a snapshot of '{of}': expected one of '{expected}'")));
     }
     let read = |(at, step): (usize, &json::Step)| {
-        step.read().map_err(|process| bad(format!("has no process {process} in step {}", at + 1)))
+        step.read().map_err(|no_step| bad(format!("does not replay: step {}: {no_step}", at + 1)))
     };
     let steps = story.trace.iter().flatten().enumerate().map(read).collect::<Result<Vec<_>, Failure>>()?;
     model.after(&steps).map_err(|error| bad(format!("cannot be reached in this instance: {error}")))

@@ -306,8 +306,7 @@ pub(crate) fn rows(model: &Model, report: &Report) -> Vec<FaultRow> {
 }
 
 /// Which faults may happen, as a file has it.
-#[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
-#[serde(default)]
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub(crate) struct Faults {
     crash: Treatment,
     /// How many processes of a role may crash, if crashes are steps.
@@ -323,23 +322,12 @@ pub(crate) struct Faults {
     fired: Option<BTreeMap<String, u64>>,
 }
 
-/// A world, as a file has it. A file without it is of a time when there was one world only.
+/// A world, as a file has it.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub(crate) struct WorldStory {
-    #[serde(default = "default_model")]
     model: String,
-    #[serde(default = "default_channel")]
     channel: String,
-    #[serde(default)]
     faults: Faults,
-}
-
-fn default_model() -> String {
-    Delivery::default().to_string()
-}
-
-fn default_channel() -> String {
-    Channel::default().to_string()
 }
 
 impl WorldStory {
@@ -456,11 +444,9 @@ mod tests {
     }
 
     #[test]
-    fn a_file_without_a_world_has_the_default_one() {
-        let read: WorldStory = serde_json::from_str("{}").expect("a world");
-        assert_eq!(read.read(), Ok(World::default()));
+    fn a_file_without_a_world_is_none() {
+        assert!(serde_json::from_str::<WorldStory>("{}").is_err());
         let old = r#"{"model": "m", "channel": "bag", "faults": {"crash": "implicit"}}"#;
-        let read: WorldStory = serde_json::from_str(old).expect("a world");
-        assert_eq!(read.read(), Ok(World::default()));
+        assert!(serde_json::from_str::<WorldStory>(old).is_err());
     }
 }

@@ -1,17 +1,18 @@
 //! The formats that leave the program: the answer of `check --json`, which is also the file that `replay`
-//! reads, and the list. crates/quorate-cli/tests/contract.rs is the contract for the names.
+//! reads, and the list. What is read again carries a checksum (`sealed.rs`). crates/quorate-cli/tests/contract.rs is the contract for the names.
 //!
 //! Invariant: a change of what a file means changes [`FORMAT`].
 //! Held by: quorate-cli/tests/contract.rs, quorate-cli/tests/replay.rs.
 
 use std::collections::BTreeMap;
+use std::fmt;
 use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
 use super::{memory, text};
 use crate::base::{PROCESSES_MAX, ProcessId, Value};
-use crate::model::{Choice, Consumed, Model, Origin, Sent, Trace, TraceStep};
+use crate::model::{Choice, Consumed, Forged, Model, Origin, Sent, Source, Trace, TraceStep};
 use crate::program::options::reductions::{self, SwitchedOff};
 use crate::program::options::stones;
 use crate::program::options::world::WorldStory;
@@ -21,7 +22,7 @@ use crate::report::{ClosureSize, ComponentCounts, LocalDetails, Report, Stages, 
 use crate::world::StepKind;
 
 /// The version of the format of answers and traces.
-pub(crate) const FORMAT: u64 = 1;
+pub(crate) const FORMAT: u64 = 2;
 
 /// The value of a parameter.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
@@ -48,6 +49,78 @@ pub(crate) struct ConsumedMessage {
     /// Where it was sent; nowhere if it is forged.
     step: Option<usize>,
     send: Option<usize>,
+    /// If it is forged: which of the messages that can be forged to this process.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    forged: Option<ForgedMessage>,
+}
+
+/// Which message is forged.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub(crate) struct ForgedMessage {
+    number: usize,
+    /// A hash of its content, in hexadecimal digits.
+    content: String,
+}
+
+impl ForgedMessage {
+    fn of(Forged { number, content }: Forged) -> Self {
+        ForgedMessage { number, content: format!("{content:016x}") }
+    }
+
+    fn read(&self) -> Option<Forged> {
+        Some(Forged { number: self.number, content: u64::from_str_radix(&self.content, 16).ok()? })
+    }
+}
+
+impl ConsumedMessage {
+    fn of(consumed: &Consumed) -> Self {
+        let (origin, forged) = match consumed.source {
+            Source::Sent(origin) => (Some(origin), None),
+            Source::Forged(forged) => (None, Some(ForgedMessage::of(forged))),
+        };
+        ConsumedMessage {
+            from: consumed.from.index(),
+            message: consumed.message.clone(),
+            step: origin.map(|origin| origin.step),
+            send: origin.map(|origin| origin.send),
+            forged,
+        }
+    }
+
+    fn read(&self) -> Result<Consumed, NoStep> {
+        let source = match (self.step, self.send, &self.forged) {
+            (Some(step), Some(send), None) => Some(Source::Sent(Origin { step, send })),
+            (None, None, Some(forged)) => forged.read().map(Source::Forged),
+            _ => None,
+        };
+        let source = source.ok_or_else(|| NoStep::NoSource(self.message.clone()))?;
+        Ok(Consumed { from: process(self.from)?, message: self.message.clone(), source })
+    }
+}
+
+/// Why what a file says is no step.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(crate) enum NoStep {
+    /// No process can have this position.
+    NoProcess(usize),
+    /// Where this message comes from is not said, or twice.
+    NoSource(String),
+}
+
+impl fmt::Display for NoStep {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            NoStep::NoProcess(position) => write!(f, "there is no process {position}"),
+            NoStep::NoSource(message) => {
+                write!(f, "{message} comes from nowhere: expected 'step' and 'send', or 'forged'")
+            }
+        }
+    }
+}
+
+/// The process at a position.
+fn process(position: usize) -> Result<ProcessId, NoStep> {
+    if position < PROCESSES_MAX { Ok(ProcessId::new(position)) } else { Err(NoStep::NoProcess(position)) }
 }
 
 /// A message that a step sent.
@@ -156,16 +229,7 @@ impl Step {
             process: step.process.index(),
             kind: Kind(step.kind),
             transition: step.transition.clone(),
-            consumed: step
-                .consumed
-                .iter()
-                .map(|consumed| ConsumedMessage {
-                    from: consumed.from.index(),
-                    message: consumed.message.clone(),
-                    step: consumed.origin.map(|origin| origin.step),
-                    send: consumed.origin.map(|origin| origin.send),
-                })
-                .collect(),
+            consumed: step.consumed.iter().map(ConsumedMessage::of).collect(),
             choices: step.choices.iter().map(ChoiceMade::of).collect(),
             sent: step
                 .sent
@@ -179,16 +243,9 @@ impl Step {
         }
     }
 
-    /// The step that a file describes; the position that no process can have if it names one.
-    pub(crate) fn read(&self) -> Result<TraceStep, usize> {
-        let process = |position: usize| {
-            if position < PROCESSES_MAX { Ok(ProcessId::new(position)) } else { Err(position) }
-        };
-        let consumed = |consumed: &ConsumedMessage| -> Result<Consumed, usize> {
-            let origin = consumed.step.zip(consumed.send).map(|(step, send)| Origin { step, send });
-            Ok(Consumed { from: process(consumed.from)?, message: consumed.message.clone(), origin })
-        };
-        let sent = |sent: &SentMessage| -> Result<Sent, usize> {
+    /// The step that a file describes.
+    pub(crate) fn read(&self) -> Result<TraceStep, NoStep> {
+        let sent = |sent: &SentMessage| -> Result<Sent, NoStep> {
             Ok(Sent { to: process(sent.to)?, message: sent.message.clone() })
         };
         Ok(TraceStep {
@@ -196,7 +253,7 @@ impl Step {
             kind: self.kind.0,
             unsent: self.unsent.clone(),
             transition: self.transition.clone(),
-            consumed: self.consumed.iter().map(consumed).collect::<Result<_, _>>()?,
+            consumed: self.consumed.iter().map(ConsumedMessage::read).collect::<Result<_, _>>()?,
             choices: self.choices.iter().map(ChoiceMade::read).collect(),
             sent: self.sent.iter().map(sent).collect::<Result<_, _>>()?,
             events: self.events.clone(),

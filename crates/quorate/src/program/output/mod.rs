@@ -4,6 +4,7 @@
 pub(crate) mod json;
 pub(crate) mod memory;
 pub(crate) mod progress;
+pub(crate) mod sealed;
 pub(crate) mod text;
 pub mod units;
 
