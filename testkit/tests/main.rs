@@ -3,6 +3,7 @@
 //! One program for all of them: it is linked once.
 
 mod agreement;
+mod alike;
 mod bounded;
 mod channels;
 mod conjunctions;
