@@ -3,7 +3,7 @@
 //! local states at once, which is asked of every pair that the closure allows.
 
 use quorate::Report;
-use quorate::engine::{CombineBy, Engine, Explore, Local, Search, strongest_reductions};
+use quorate::engine::{CombineBy, Engine, Explore, Local, Refusal, Search, strongest_reductions};
 use quorate::model::{Model, Value};
 use quorate::property::{Monitor, Property, When};
 use quorate::reduce::Reductions;
@@ -445,4 +445,12 @@ fn a_limit_on_duplicates_does_not_hide_that_on_local_events() {
     let Verdict::HoldsWithin(said) = within(2) else { panic!("two ticks break nothing: {:?}", within(2)) };
     assert!(said.contains("besides the first") && said.contains("at most 2 steps by itself"), "{said}");
     assert_eq!(within(3).word(), "violated");
+}
+
+#[test]
+fn to_cover_no_steps_is_refused() {
+    let model = RandomProtocol::new(1).model();
+    let engine = Local::default().own_steps_max(0);
+    assert_eq!(engine.refuses(&model, &Search::default()), Some(Refusal::CoversNothing));
+    assert_eq!(engine.run(&model, &Search::default(), &mut ()).verdict.word(), "unknown");
 }

@@ -20,7 +20,7 @@ use quorate::ProcessId;
 use quorate::engine::{CombineBy, Engine, Refusal, Search};
 use quorate::model::{Asked, Envelope, Handlers, Model, Outcome, Schedule, Sending, Value};
 use quorate::property::{Property, When};
-use quorate::replay::{Length, confirm};
+use quorate::replay::Length;
 use quorate::report::{ClosureSize, Coverage, Details, LocalDetails, Report, Stopped, Verdict, Watch};
 use quorate::world::World;
 
@@ -168,7 +168,9 @@ impl Engine for Lmc {
     }
 
     fn refuses(&self, model: &Model, _: &Search) -> Option<Refusal> {
-        refuses(model)
+        let at_end = model.properties().iter().find(|property| property.when() == When::AtEnd);
+        let ends = at_end.map(|property| Refusal::LooksNotAtEnds { property: property.name().to_string() });
+        refuses(model).or(ends)
     }
 
     fn search(&self, model: &Model, search: &Search, watch: &mut dyn Watch) -> Report {
@@ -178,9 +180,7 @@ impl Engine for Lmc {
         let mut run = Run::new(model, &options, watch);
         let verdict = run.check();
         let details = Details::Local(run.local_details());
-        let mut report = Report::new(model, verdict, run.coverage(), details);
-        report.properties = run.invariants().map(|property| property.name().to_string()).collect();
-        report
+        Report::new(model, verdict, run.coverage(), details)
     }
 }
 
@@ -373,7 +373,7 @@ impl<'r> Run<'r> {
             return Verdict::Unknown(Stopped::Impure(impure.to_string()));
         }
         if let Some(schedule) = self.schedule.take() {
-            return Verdict::Violated(Box::new(confirm(self.model, schedule, Length::MayShrink)));
+            return Verdict::shown_by(self.model, schedule, Length::MayShrink);
         }
         if let Some(stopped) = self.stopped.take() {
             return Verdict::Unknown(stopped);
@@ -382,12 +382,12 @@ impl<'r> Run<'r> {
             return Verdict::Unknown(Stopped::Depth(depth));
         }
         let others = self.model.properties().len() - self.invariants().count();
-        if !self.options.shortcuts.is_empty() {
+        if others > 0 {
+            Verdict::HoldsWithin("properties of the ends of runs were not looked at".to_string())
+        } else if !self.options.shortcuts.is_empty() {
             Verdict::HoldsWithin("the shortcuts of the published algorithm may lose violations".to_string())
         } else if self.cut || self.options.stage < Stage::Soundness {
             Verdict::HoldsWithin("longer sequences of events were not looked at".to_string())
-        } else if others > 0 {
-            Verdict::HoldsWithin("properties of the ends of runs were not looked at".to_string())
         } else {
             Verdict::Holds
         }

@@ -44,7 +44,7 @@ pub struct Local {
     pub explore: Explore,
     /// Which local states count as one where they are combined.
     pub combine_by: CombineBy,
-    /// At most so many steps of each process by itself, from one on, one more each time.
+    /// At most so many steps of each process by itself, from one on, one more each time; none at all is refused.
     pub own_steps_max: Option<u32>,
 }
 
@@ -85,6 +85,9 @@ impl Engine for Local {
         if self.explore.count != Count::Nothing {
             return Some(Refusal::CountsFewStates);
         }
+        if self.own_steps_max == Some(0) {
+            return Some(Refusal::CoversNothing);
+        }
         self.explore.refuses(model, search)
     }
 
@@ -96,7 +99,10 @@ impl Engine for Local {
         let (coverage, local) = (Coverage::default(), LocalDetails::default());
         let mut run = Run { model, engine: self, search, coverage, local, reservation: None, last: None };
         let verdict = run.check(watch);
-        run.report(verdict)
+        // Combinations of local states are judged when the closure is closed, and no search may follow.
+        model.ask_again();
+        let impure = model.impure().map(|what| Verdict::Unknown(Stopped::Impure(what.to_string())));
+        run.report(impure.unwrap_or(verdict))
     }
 }
 

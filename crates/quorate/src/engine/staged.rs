@@ -21,7 +21,7 @@ use crate::kernel::Tuning;
 use crate::model::{Model, Snapshot};
 use crate::property::{Interest, Sight};
 use crate::reduce::{Reduction, Reductions};
-use crate::replay::{Broken, Length, Replay, Violation, confirm};
+use crate::replay::{Broken, Impure, Length, Replay, Violation, confirm};
 use crate::report::{
     ComponentCounts, Coverage, Details, ExploreDetails, Report, Stages, Stone, Stopped, Verdict, Watch,
 };
@@ -268,7 +268,10 @@ impl Climb<'_> {
         let before = begin.start().map_or(0, Snapshot::steps);
         let schedule = Replay::new(self.model).schedule(&violation.trace.steps[before..]);
         let schedule = schedule.expect("a bug in quorate: the parts of a story do not fit together");
-        End::Violated(Box::new(confirm(self.model, schedule, Length::MayShrink)), start.stones)
+        match confirm(self.model, schedule, Length::MayShrink) {
+            Ok(violation) => End::Violated(Box::new(violation), start.stones),
+            Err(Impure(what)) => End::Stopped(Stopped::Impure(what)),
+        }
     }
 
     fn report(self, end: End) -> Report {

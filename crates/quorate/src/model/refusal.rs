@@ -45,6 +45,11 @@ pub enum Refusal {
         /// The monitor that does.
         monitor: String,
     },
+    /// It looks at states, and does not know which of them are the end of a run.
+    LooksNotAtEnds {
+        /// The property of ends.
+        property: String,
+    },
     /// It knows no messages that can be forged at any time.
     HasForgeries,
     /// It knows the default world only.
@@ -81,6 +86,8 @@ pub enum Refusal {
     },
     /// It looks at few global states, so counting them says nothing.
     CountsFewStates,
+    /// It is asked to cover runs in which no process does anything by itself: there is nothing to look at.
+    CoversNothing,
     /// With a limit on equal messages it makes a difference whether a message comes before or after an equal one is
     /// consumed.
     LimitsEqualMessages,
@@ -116,6 +123,9 @@ impl fmt::Display for Refusal {
             Refusal::HasBudgets => write!(f, "it knows no budgets of lost or doubled messages"),
             Refusal::LooksAtHistories { monitor } => {
                 write!(f, "it looks at states, not at histories: '{monitor}' needs another engine")
+            }
+            Refusal::LooksNotAtEnds { property } => {
+                write!(f, "it does not know where runs end: '{property}' needs another engine")
             }
             Refusal::HasForgeries => write!(f, "it knows no messages that can be forged at any time"),
             Refusal::NeedsDefaultWorld => write!(
@@ -155,6 +165,12 @@ impl fmt::Display for Refusal {
             }
             Refusal::CountsFewStates => {
                 write!(f, "it looks at few global states, of which a count says nothing")
+            }
+            Refusal::CoversNothing => {
+                write!(
+                    f,
+                    "it is asked for runs in which no process steps by itself: expected one step or more"
+                )
             }
             Refusal::LimitsEqualMessages => write!(
                 f,

@@ -19,7 +19,7 @@ use crate::engine::{Engine as _, Search};
 use crate::kernel::{Kernel, State};
 use crate::model::{Model, Schedule};
 use crate::reduce::Reduction;
-use crate::replay::{Length, confirm, replay};
+use crate::replay::{Impure, Length, confirm, replay};
 use crate::report::{Coverage, Stopped, Verdict, Watch};
 
 /// The verdict for a violating state that a search with this kernel has found; `parents` are those that it remembered.
@@ -93,6 +93,10 @@ fn shortest(
     // A property that is not symmetric may hold at the end of this run, while it breaks at the end of one like it.
     let shows = |schedule: &Schedule| !symmetric || matches!(replay(model, schedule), Ok((_, Some(_))));
     let known = schedule.filter(shows).map(|schedule| confirm(model, schedule, length));
+    let known = match known.transpose() {
+        Ok(known) => known,
+        Err(Impure(what)) => return Verdict::Unknown(Stopped::Impure(what)),
+    };
     if !reduced {
         let violation = known.expect("every path of states without reductions is a run");
         return Verdict::Violated(Box::new(violation));
@@ -116,19 +120,26 @@ fn shortest(
                 Box::new(known)
             })
         }
-        None => must_find(again.search(model, &unreduced, &mut UnlessInterrupted(watch)).verdict, symmetric),
+        None => {
+            let verdict = again.search(model, &unreduced, &mut UnlessInterrupted(watch)).verdict;
+            must_find(model, verdict, symmetric)
+        }
     }
 }
 
 /// The verdict of a search without reductions where a reduced one has found a violation that replay does not confirm.
-fn must_find(verdict: Verdict, symmetric: bool) -> Verdict {
-    match verdict {
-        Verdict::Violated(_) | Verdict::Unknown(_) => verdict,
+fn must_find(model: &Model, verdict: Verdict, symmetric: bool) -> Verdict {
+    model.ask_again();
+    match (verdict, model.impure()) {
+        (verdict @ (Verdict::Violated(_) | Verdict::Unknown(_)), _) => verdict,
+        (_, Some(what)) => Verdict::Unknown(Stopped::Impure(what.to_string())),
         _ if symmetric => Verdict::Unknown(Stopped::Asymmetric(
             "a property does not treat processes of a symmetric role alike: leave out .symmetric() or mend the property"
                 .to_string(),
         )),
-        other => panic!("a bug in quorate: only a reduced search finds a violation: {}", other.word()),
+        (other, None) => {
+            panic!("a bug in quorate: only a reduced search finds a violation: {}", other.word())
+        }
     }
 }
 

@@ -103,7 +103,7 @@ pub(super) fn options(engines: &[EngineOption]) -> Vec<Arg> {
 
 /// How the engine `local` goes about it.
 fn local_options() -> Vec<Arg> {
-    let number = |text: &str| number(text, 0, u64::from(u32::MAX));
+    let number = |text: &str| number(text, 1, u64::from(u32::MAX));
     let args = [
         Arg::new("combine-by")
             .alias("classes")
