@@ -2,16 +2,22 @@
 //! node that is not compared, need not show in it. Engines remember answers for each process by itself.
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 
+use std::collections::BTreeSet;
+
 use quorate::engine::components::{Components, Part, Partition};
 use quorate::engine::{BoundedDepth, Engine, Explore, Local, Search};
-use quorate::model::Model;
+use quorate::model::{Model, Process};
 use quorate::property::Observation;
 use quorate::protocol::{Commands, Fingerprinted, Message, Replayed};
+use quorate::report::Verdict;
 use quorate::testing::Tuning;
 use quorate::{Node, ProcessId, Role, RoleName, System, Transitions, observe};
 use quorate_papers::PlainDepth;
 use quorate_papers::lmc::Lmc;
+use quorate_testkit::corpus::for_each_seed;
 use quorate_testkit::naive;
+use quorate_testkit::random::RandomProtocol;
+use quorate_testkit::tier::ALIKE;
 
 const NODES: RoleName = RoleName::new("node");
 const COUNT: usize = 3;
@@ -109,6 +115,35 @@ fn masked() -> Model {
     let system = System::<()>::new().role(NODES, COUNT, |number| Masked { number, stepped: false });
     let unseen = |shown: &[Option<usize>]| shown.iter().all(|number| *number != Some(COUNT - 1));
     system.invariant("the last is masked", shown, unseen).build().unwrap()
+}
+
+/// Random protocols whose processes can be in equal states though their tables differ.
+#[test]
+fn random_protocols_of_one_type() {
+    let results = for_each_seed(ALIKE.seeds(), |seed| {
+        let protocol = RandomProtocol::new(seed).of_one_type();
+        let model = protocol.model();
+        let found = naive::search(&model, 500)?;
+        let ids: Vec<ProcessId> = model.ids().collect();
+        let pairs: Vec<Vec<ProcessId>> = ids.chunks(2).map(<[ProcessId]>::to_vec).collect();
+        let pairs = Partition::groups(&model, &pairs).unwrap();
+        let engines: [&dyn Engine; 4] =
+            [&Explore::DEFAULT, &PlainDepth, &Components::DEFAULT, &Components::default().partition(pairs)];
+        for engine in engines {
+            let search = Search::default().threads(1).states_max(2_000);
+            let verdict = engine.run(&model, &search, &mut ()).verdict;
+            let wrong = match verdict {
+                Verdict::Holds => !found.broken.is_empty(),
+                Verdict::Violated(_) => found.broken.is_empty(),
+                _ => false,
+            };
+            assert!(!wrong, "seed {seed}, {engine:?}, but {:?} break", found.broken);
+        }
+        let types: BTreeSet<&str> = model.processes().iter().map(Process::role).collect();
+        Some(types.len() > 1)
+    });
+    let mixed = results.iter().filter(|(_, mixed)| *mixed == Some(true)).count();
+    assert!(mixed >= ALIKE.least(100), "only {mixed} protocols have several roles");
 }
 
 #[test]

@@ -10,6 +10,7 @@ mod conjunctions;
 mod corpus;
 mod dir;
 mod ends;
+mod fallbacks;
 mod local;
 mod mutants;
 mod mutants_worlds;

@@ -7,7 +7,9 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use quorate::engine::local_graphs::{local_closure, local_graphs};
-use quorate::engine::{BoundedDepth, Components, Explore, Local, Search};
+use quorate::engine::{
+    BoundedDepth, Components, Engine, Explore, Local, Order, Search, strongest_reductions,
+};
 use quorate::reduce::Reduction;
 use quorate::report::Stopped;
 use quorate::{
@@ -16,6 +18,10 @@ use quorate::{
 };
 use quorate_papers::PlainDepth;
 use quorate_papers::lmc::Lmc;
+use quorate_testkit::corpus::for_each_seed;
+use quorate_testkit::naive::search;
+use quorate_testkit::random::RandomProtocol;
+use quorate_testkit::tier::PURITY;
 
 const CLOCKS: RoleName = RoleName::new("clock");
 
@@ -383,4 +389,38 @@ fn what_is_observed_equals_itself() {
         let what = impure(&report);
         assert!(what.contains("what 'any' observes of Ticking(2)"), "{what}");
     }
+}
+
+/// A condition that does not hold once, and is right whenever it is asked again: named, or never asked that often.
+#[test]
+fn a_condition_that_fails_once_in_random_protocols() {
+    let engines: [&dyn Engine; 7] = [
+        &Explore::DEFAULT,
+        &Explore::default().order(Order::Depth),
+        &Local::DEFAULT,
+        &Components::DEFAULT,
+        &BoundedDepth::DEFAULT,
+        &PlainDepth,
+        &Lmc::GENERAL,
+    ];
+    let results = for_each_seed(PURITY.seeds(), |seed| {
+        let protocol = RandomProtocol::new(seed);
+        if !search(&protocol.without_properties().model(), 300)?.broken.is_empty() {
+            return None;
+        }
+        let mut noticed = 0;
+        for (engine, call) in engines.iter().flat_map(|engine| [0, 1, 2, 7, 30].map(|call| (*engine, call))) {
+            let model = protocol.with_fickle_condition(call);
+            let reductions = strongest_reductions(engine, &model).0;
+            let search = Search::default().threads(1).states_max(3_000).reductions(reductions);
+            match engine.run(&model, &search, &mut ()).verdict {
+                Verdict::Violated(violation) => panic!("seed {seed}, {engine:?}, call {call}: {violation}"),
+                Verdict::Unknown(Stopped::Impure(_)) => noticed += 1,
+                _ => {}
+            }
+        }
+        Some(noticed)
+    });
+    let noticed: usize = results.iter().filter_map(|(_, noticed)| *noticed).sum();
+    assert!(noticed >= PURITY.least(1_000), "only {noticed} times");
 }

@@ -92,6 +92,8 @@ pub struct Options {
     pub depth_max: Option<u32>,
     /// How many local states there are at most, and how many combinations of them.
     pub states_max: Option<u64>,
+    /// How many bytes its tables take at most.
+    pub bytes_max: Option<u64>,
     /// How many events a sequence of one process has at most, where it may come back to a local state.
     pub events_max: usize,
 }
@@ -104,6 +106,7 @@ impl Default for Options {
             stage: Stage::default(),
             depth_max: None,
             states_max: None,
+            bytes_max: None,
             events_max: 8,
         }
     }
@@ -174,9 +177,15 @@ impl Engine for Lmc {
     }
 
     fn search(&self, model: &Model, search: &Search, watch: &mut dyn Watch) -> Report {
-        let (depth_max, states_max) = (search.depth_max, search.states_max);
         let Lmc { combine_by, stage } = *self;
-        let options = Options { classes: combine_by, stage, depth_max, states_max, ..Options::default() };
+        let options = Options {
+            classes: combine_by,
+            stage,
+            depth_max: search.depth_max,
+            states_max: search.states_max,
+            bytes_max: search.bytes_max,
+            ..Options::default()
+        };
         let mut run = Run::new(model, &options, watch);
         let verdict = run.check();
         let details = Details::Local(run.local_details());
@@ -454,6 +463,9 @@ impl<'r> Run<'r> {
         let states = self.figures.system_states.max(self.figures.local_states);
         if let Some(limit) = self.options.states_max.filter(|limit| states > *limit) {
             self.stopped.get_or_insert(Stopped::States(limit));
+        }
+        if let Some(limit) = self.options.bytes_max.filter(|limit| self.figures.bytes as u64 >= *limit) {
+            self.stopped.get_or_insert(Stopped::Memory(limit));
         }
     }
 

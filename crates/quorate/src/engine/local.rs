@@ -21,7 +21,7 @@ use crate::base::in_parallel;
 use crate::kernel::{AllowedLocals, Candidate, Candidates, Closure, CombineBy, Level};
 use crate::model::Model;
 use crate::reduce::Reduction;
-use crate::report::{Coverage, Details, LocalDetails, Report, Stopped, Verdict, Watch};
+use crate::report::{Coverage, Details, Fallback, LocalDetails, Report, Stopped, Verdict, Watch};
 
 /// How many candidates are searched for alone, and in how many states each.
 const GOALS_MAX: usize = 32;
@@ -97,7 +97,8 @@ impl Engine for Local {
 
     fn search(&self, model: &Model, search: &Search, watch: &mut dyn Watch) -> Report {
         let (coverage, local) = (Coverage::default(), LocalDetails::default());
-        let mut run = Run { model, engine: self, search, coverage, local, reservation: None, last: None };
+        let (reservation, last, fallbacks) = (None, None, Vec::new());
+        let mut run = Run { model, engine: self, search, coverage, local, reservation, last, fallbacks };
         let verdict = run.check(watch);
         // Combinations of local states are judged when the closure is closed, and no search may follow.
         model.ask_again();
@@ -154,6 +155,8 @@ struct Run<'r> {
     reservation: Option<String>,
     /// The last search over global states, if there was one.
     last: Option<Report>,
+    /// What searches have given up.
+    fallbacks: Vec<Fallback>,
 }
 
 impl Run<'_> {
@@ -295,6 +298,8 @@ impl Run<'_> {
         let mut search = self.plain();
         let mut within = within.map(Arc::new);
         if within.is_some() && self.engine.own_steps_max.is_some() {
+            let symmetric = search.reductions.has(Reduction::Symmetry);
+            self.fallbacks.extend(symmetric.then_some(Fallback::SymmetryWithin));
             search.reductions.which.retain(|reduction| *reduction != Reduction::Symmetry);
         } else if search.reductions.has(Reduction::Symmetry) {
             // Interchangeable processes save more than staying in some local states, which must be the same for them.
@@ -320,6 +325,7 @@ impl Run<'_> {
         self.coverage.local_steps =
             if self.local.closure.is_some() { known } else { known.max(report.coverage.local_steps) };
         let verdict = report.verdict.clone();
+        self.fallbacks.extend(report.fallbacks.iter().cloned());
         self.last = Some(report);
         verdict
     }
@@ -327,8 +333,11 @@ impl Run<'_> {
     fn report(mut self, verdict: Verdict) -> Report {
         self.local.explored = self.last.as_ref().and_then(|last| last.explored().cloned());
         let faults = self.last.map(|last| last.faults).unwrap_or_default();
+        self.fallbacks.sort_unstable();
+        self.fallbacks.dedup();
         Report {
             faults,
+            fallbacks: self.fallbacks,
             threads: self.search.threads,
             ..Report::new(self.model, verdict, self.coverage, Details::Local(self.local))
         }

@@ -64,6 +64,14 @@ pub enum Refusal {
         /// The property.
         property: String,
     },
+    /// A message that is left out, since an equal one waits, makes a difference to those behind it or to the room there
+    /// is.
+    MissesCopies(
+        /// In such channels.
+        Channel,
+    ),
+    /// A message that is left out, since an equal one waits, would have to be consumed with all that was delivered.
+    ConsumesCopies,
     /// A run may end though a fault could still happen, and a property looks at the ends of runs.
     EndsDespiteFaults {
         /// The property.
@@ -141,6 +149,15 @@ impl fmt::Display for Refusal {
                     "'{property}' looks at the end of runs, which come earlier if equal messages are lost"
                 )
             }
+            Refusal::MissesCopies(channel) => write!(
+                f,
+                "with {channel} channels a message that is left out, since an equal one waits, makes a difference"
+            ),
+            Refusal::ConsumesCopies => write!(
+                f,
+                "a process that must consume all that was delivered misses a message that is left out, since an equal one \
+                 waits"
+            ),
             Refusal::EndsDespiteFaults { property } => {
                 write!(
                     f,

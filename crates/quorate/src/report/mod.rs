@@ -2,11 +2,13 @@
 
 mod coverage;
 mod details;
+mod fallback;
 mod verdict;
 mod watch;
 
 pub use coverage::Coverage;
 pub use details::{ComponentCounts, Details, ExploreDetails, LocalDetails, Stages};
+pub use fallback::Fallback;
 pub use verdict::{Stopped, Verdict};
 pub use watch::{Stone, Watch};
 
@@ -50,6 +52,8 @@ pub struct Report {
     /// The kinds of faults that were asked for, each with how many distinct steps of processes it is: a fault that
     /// never fired says nothing about the protocol.
     pub faults: Vec<(StepKind, u64)>,
+    /// What was given up on the way, and done otherwise. The verdict does not depend on it.
+    pub fallbacks: Vec<Fallback>,
     /// How many threads searched.
     pub threads: usize,
     /// What the engine has to say beside that.
@@ -64,6 +68,7 @@ impl Report {
             properties: model.property_names().map(str::to_string).collect(),
             coverage,
             faults: Vec::new(),
+            fallbacks: Vec::new(),
             threads: 1,
             details,
         }

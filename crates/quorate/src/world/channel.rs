@@ -167,6 +167,12 @@ impl Channel {
         }
     }
 
+    /// Does it make a difference if one of two equal messages that wait is left out? It does to what is behind it, unless
+    /// that may skip it, and where it would take up room.
+    pub(crate) fn shows_missing_copies(self) -> bool {
+        !self.unordered_and_unbounded() && !self.may_skip()
+    }
+
     /// Can a message be delivered in a step of its own?
     pub(crate) fn can_deliver_in_steps(self) -> bool {
         self.unordered_and_unbounded() && !self.keeps_consumed()

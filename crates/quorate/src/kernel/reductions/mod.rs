@@ -8,7 +8,7 @@ mod stable;
 mod stubborn;
 mod symmetry;
 
-pub(in crate::kernel) use beliefs::ProcessStates;
+pub(in crate::kernel) use beliefs::{BeliefLimits, ProcessStates};
 pub(in crate::kernel) use inert::live;
 pub(in crate::kernel) use sleep::SleepSets;
 pub(in crate::kernel) use stable::all_stable;

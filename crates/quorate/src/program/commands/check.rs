@@ -55,7 +55,7 @@ impl Command for Check {
             json.clone()
         } else {
             let instance = text::instance(protocol, &job.arguments, &job.model);
-            let off = reductions::switched_off(&job.search.reductions, &job.refused, &report);
+            let off = reductions::switched_off(&job.refused, &report);
             text::answer(&instance, &job.model, &report, &off, time, output::paint())
         };
         // Both are tried before either failure is reported: one of them may keep the answer.
