@@ -45,6 +45,8 @@ pub struct Tuning {
     pub stable_max: usize,
     /// How many combinations of local states the engine `local` looks at.
     pub combinations_max: u64,
+    /// How much may be compared to be sure of a symmetry before a search does without it.
+    pub symmetry_max: usize,
     /// What is left out, to show that the tests notice.
     pub mutants: Mutants,
 }
@@ -74,6 +76,7 @@ impl Tuning {
         members_max: 4096,
         stable_max: 200_000,
         combinations_max: 4_000_000,
+        symmetry_max: 1 << 22,
         mutants: Mutants::NONE,
     };
 }

@@ -23,6 +23,11 @@ pub enum Fallback {
     },
     /// With beliefs, stubborn sets find only what stays broken, and it is not known that every property does.
     StubbornWithBeliefs,
+    /// That processes are interchangeable could not be made sure of.
+    Symmetry(
+        /// Why.
+        String,
+    ),
     /// Processes had to stay in some local states, which need not be the same for interchangeable ones.
     SymmetryWithin,
     /// Stages after the first start in the middle of runs, where processes may differ; and stones may differ in them.
@@ -40,7 +45,9 @@ impl Fallback {
         match self {
             Fallback::Beliefs { .. } => Some(Reduction::Beliefs),
             Fallback::StubbornWithBeliefs => Some(Reduction::Stubborn),
-            Fallback::SymmetryWithin | Fallback::SymmetryInStages => Some(Reduction::Symmetry),
+            Fallback::Symmetry(_) | Fallback::SymmetryWithin | Fallback::SymmetryInStages => {
+                Some(Reduction::Symmetry)
+            }
             Fallback::Shortest { .. } => None,
         }
     }
@@ -60,6 +67,7 @@ impl fmt::Display for Fallback {
                     "a property may hold again after it was broken, which it does not find with beliefs"
                 )
             }
+            Fallback::Symmetry(why) => write!(f, "{why}"),
             Fallback::SymmetryWithin => {
                 write!(f, "processes stay in some local states, which need not be the same for all of them")
             }

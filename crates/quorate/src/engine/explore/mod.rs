@@ -22,7 +22,7 @@ use crate::base::ProcessId;
 use crate::kernel::{self, AllowedLocals, Kernel, Sleep, Tuning};
 use crate::model::{Model, at_end};
 use crate::reduce::Reduction;
-use crate::report::{Details, ExploreDetails, Fallback, Report, Stopped, Verdict, Watch};
+use crate::report::{Details, ExploreDetails, Fallback, Report, Stopped, SymmetryCompared, Verdict, Watch};
 use crate::world::{Delivery, World};
 
 /// In which order states are expanded.
@@ -198,7 +198,8 @@ fn given_up(model: &Model, kernel: &Kernel<'_>, search: &Search) -> Vec<Fallback
     });
     let asked = &search.reductions;
     let stubborn = asked.has(Reduction::Stubborn) && !kernel.in_use().contains(&Reduction::Stubborn);
-    beliefs.chain(stubborn.then_some(Fallback::StubbornWithBeliefs)).collect()
+    let symmetry = kernel.without_symmetry().map(|why| Fallback::Symmetry(why.to_string()));
+    beliefs.chain(stubborn.then_some(Fallback::StubbornWithBeliefs)).chain(symmetry).collect()
 }
 
 /// Explores, and in the end reads from what is known of the model then.
@@ -214,13 +215,18 @@ pub(crate) fn explore_and_read<T>(
     // Depth-first search is for finding violations, so it remembers the way from the start.
     let recording = engine.order == Order::Depth;
     let mut repeats = 1;
-    let (mut run, mut ended) = explore_once(&mut kernel, engine, search, recording, watch);
-    while ended == Ended::Exhausted && run.kernel.must_repeat() {
+    let (mut run, mut ended) = loop {
+        let (run, ended) = explore_once(&mut kernel, engine, search, recording, watch);
+        if ended == Ended::Exhausted && !run.kernel.must_repeat() {
+            run.kernel.conclude_symmetry();
+        }
+        if ended != Ended::Exhausted || !run.kernel.must_repeat() {
+            break (run, ended);
+        }
         // A reduction relies on what the search has seen of the processes: it must not have seen more since.
         kernel.prepare();
         repeats += 1;
-        (run, ended) = explore_once(&mut kernel, engine, search, recording, watch);
-    }
+    };
     if let (Ended::Stopped(_), Some((_, state))) = (&ended, run.panicking) {
         // A limit does not undo what was found before it.
         ended = Ended::Violated(Violating { state, panics: true });
@@ -243,6 +249,10 @@ pub(crate) fn explore_and_read<T>(
     details.reductions = kernel.in_use();
     details.sleep_sets = kernel.uses_sleep_sets();
     let mut fallbacks = given_up(model, &kernel, search);
+    details.symmetry = kernel
+        .symmetry_compared()
+        .map(|(steps, handler_calls, combinations)| SymmetryCompared { steps, handler_calls, combinations });
+    details.without_symmetry = kernel.without_symmetry().map(ToString::to_string);
     details.missed_probability = (engine.visited == Visited::Fingerprint).then_some(missed);
     let unusable = match (kernel.impure(), kernel.asymmetric()) {
         (Some(handler), _) => Some(Stopped::Impure(handler.to_string())),
