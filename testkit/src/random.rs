@@ -10,10 +10,11 @@
 //! Held by: tests/corpus.rs, which counts what the protocols really do.
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 use quorate::model::{Content, Model};
 use quorate::property::{Observation, Property, When};
-use quorate::{ProcessId, Protocol, System, observe};
+use quorate::{ProcessId, Protocol, RoleName, System, observe};
 
 use crate::dice::Random;
 use crate::listener::Listener;
@@ -31,6 +32,7 @@ pub struct RandomProtocol {
     limit: Option<Limit>,
     monitors: Vec<Listener>,
     forgeries: Vec<Forgery>,
+    of_one_type: bool,
 }
 
 /// A message that a process may send at any time to all processes of a role.
@@ -130,7 +132,8 @@ impl RandomProtocol {
             (0..generator.random.weighted(&[30, 45, 25])).map(|at| generator.property(at)).collect();
         let monitors = if worldly { generator.random.weighted(&[60, 30, 10]) } else { 0 };
         let monitors = (0..monitors).map(|_| Listener::random(&mut generator.random)).collect();
-        RandomProtocol { seed, roles, properties, limit: None, monitors, forgeries: generator.forgeries }
+        let forgeries = generator.forgeries;
+        RandomProtocol { seed, roles, properties, limit: None, monitors, forgeries, of_one_type: false }
     }
 
     /// Its seed.
@@ -141,6 +144,13 @@ impl RandomProtocol {
     /// Is it of the family that goes round in circles?
     pub fn cyclic(&self) -> bool {
         self.roles.iter().any(|role| role.table.cyclic)
+    }
+
+    /// The same protocol with all roles of one type, so that processes with different tables can be in equal states.
+    /// Properties look at all of them.
+    #[must_use]
+    pub fn of_one_type(&self) -> Self {
+        RandomProtocol { of_one_type: true, ..self.clone() }
     }
 
     /// The same protocol, with nothing that must hold but that no handler panics. Monitors listen all the same.
@@ -168,6 +178,15 @@ impl RandomProtocol {
         RandomProtocol { limit: Some(limit), ..self.without_properties() }
     }
 
+    /// The same protocol, of which nothing is asked but a condition that holds, save in one of its calls.
+    pub fn with_fickle_condition(&self, wrong_call: usize) -> Model {
+        let types = if self.of_one_type { 1 } else { self.roles.len() };
+        let all = observing(0..types, |_, local| Sees::Both.of(local));
+        let calls = AtomicUsize::new(0);
+        let holds = move |_: &[u32]| calls.fetch_add(1, Ordering::Relaxed) != wrong_call;
+        self.without_properties().model().asking(Property::new("fickle", When::Always, all, holds))
+    }
+
     /// Can messages be forged?
     pub fn forges(&self) -> bool {
         !self.forgeries.is_empty()
@@ -182,13 +201,14 @@ impl RandomProtocol {
         let mut system = System::<Note>::new();
         for (role, random) in self.roles.iter().enumerate() {
             system = match role {
-                0 => random.add_to::<0>(system),
-                1 => random.add_to::<1>(system),
-                _ => random.add_to::<2>(system),
+                _ if self.of_one_type => random.add_to::<0>(ROLES[role], system),
+                0 => random.add_to::<0>(ROLES[role], system),
+                1 => random.add_to::<1>(ROLES[role], system),
+                _ => random.add_to::<2>(ROLES[role], system),
             };
         }
         for property in &self.properties {
-            system = system.property(property.property());
+            system = system.property(property.property(self.of_one_type));
         }
         if let Some(limit) = &self.limit {
             system = system.property(limit.property());
@@ -196,7 +216,8 @@ impl RandomProtocol {
         let seed = self.seed;
         let marked =
             move |seen: &[u32]| seen.iter().fold(seed, |mark, one| mark * 5 % 97 + u64::from(*one)) % 3 == 0;
-        let all = observing(0..self.roles.len(), |_, local| Sees::Both.of(local));
+        let types = if self.of_one_type { 1 } else { self.roles.len() };
+        let all = observing(0..types, |_, local| Sees::Both.of(local));
         system = system.stepping_stone("marked", all, marked);
         for (at, monitor) in self.monitors.iter().enumerate() {
             system = system.monitor(&format!("history {at}"), monitor.clone());
@@ -215,8 +236,8 @@ impl RandomProtocol {
 }
 
 impl RandomRole {
-    fn add_to<const ROLE: usize>(&self, system: System<Note>) -> System<Note> {
-        system.role(ROLES[ROLE], self.starts.len(), |index| Machine::<ROLE> {
+    fn add_to<const ROLE: usize>(&self, name: RoleName, system: System<Note>) -> System<Note> {
+        system.role(name, self.starts.len(), |index| Machine::<ROLE> {
             local: self.starts[index],
             table: Arc::clone(&self.table),
         })
@@ -224,9 +245,11 @@ impl RandomRole {
 }
 
 impl RandomProperty {
-    fn property(&self) -> Property {
+    /// If all roles are of one type, it looks at all of them.
+    fn property(&self, of_one_type: bool) -> Property {
         let (sees, demands) = (self.sees, self.demands);
-        let observation = observing(self.roles.iter().copied(), move |_, local| sees.of(local));
+        let types = self.roles.iter().copied().map(|role| if of_one_type { 0 } else { role });
+        let observation = observing(types, move |_, local| sees.of(local));
         Property::new(self.name.clone(), self.when, observation, move |observed| demands.hold(observed))
     }
 }

@@ -56,6 +56,12 @@ pub const LOCAL: Family = family("local", 0..2_200, 600);
 pub const SNAPSHOTS: Family = family("snapshots", 0..600, 300);
 /// Bags without duplicates and sets.
 pub const DUPLICATES: Family = cheap("duplicates", 0..400);
+/// Code that answers differently now and then.
+pub const PURITY: Family = family("purity", 0..300, 60);
+/// Roles of one type.
+pub const ALIKE: Family = family("alike", 0..400, 200);
+/// What searches give up, at small limits.
+pub const FALLBACKS: Family = family("fallbacks", 0..300, 100);
 /// The published algorithms.
 pub const PUBLISHED: Family = family("published", 0..2_200, 600);
 /// Reductions, on plain protocols.

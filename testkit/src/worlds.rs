@@ -5,6 +5,7 @@
 //! Held by: tests/worlds.rs, which counts what really happens in them.
 
 use quorate::model::Model;
+use quorate::property::When;
 use quorate::world::{Channel, CrashSends, Crashes, Delivery, World};
 
 use crate::dice::Random;
@@ -30,7 +31,10 @@ pub fn random_world(seed: u64, model: &Model) -> World {
     let has_loss =
         matches!(channel, Channel::Lossy | Channel::LossyFifo | Channel::LossyMailbox | Channel::Duplicating);
     let doubles = matches!(channel, Channel::Bag | Channel::Fifo | Channel::Mailbox);
-    let ways = [Delivery::AtOnce, Delivery::InSteps, Delivery::InStepsConsumingAll];
+    // A process that must consume all may be stuck, so ends of runs are not looked at there.
+    let at_end = model.properties().iter().any(|property| property.when() == When::AtEnd);
+    let all = if at_end { Delivery::InSteps } else { Delivery::InStepsConsumingAll };
+    let ways = [Delivery::AtOnce, Delivery::InSteps, all, all];
     World::default()
         .channel(channel)
         .delivery(if unordered { *random.pick(&ways) } else { Delivery::AtOnce })

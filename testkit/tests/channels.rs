@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 
 use quorate::engine::{Count, Explore, Order, Search};
 use quorate::model::Model;
-use quorate::world::{Channel, CrashSends, Crashes, Delivery, World};
+use quorate::world::{Channel, CrashSends, Crashes, Delivery, World, WorldError};
 use quorate::{Monitor, ProcessId, System, observe};
 use quorate_testkit::compare::{differences, explored};
 use quorate_testkit::naive::{Findings, NO_PANIC, search};
@@ -201,4 +201,27 @@ fn a_selection_panics_on_what_can_be_taken_alone() {
     assert_eq!(broken(true, &[&["aa"], &["!"]], with(Channel::Mailbox)), panics(2));
     let all = World::default().delivery(Delivery::InStepsConsumingAll);
     assert_eq!(broken(false, &[&["a!"]], all), panics(3));
+}
+
+#[test]
+fn a_channel_without_room_makes_no_sense() {
+    for size in [0, Channel::SIZE_MAX + 1] {
+        for channel in [Channel::Blocking(size), Channel::Overwriting(size)] {
+            let model = speaking(&[&["a"]], false).build().unwrap();
+            let error = model.in_world(with(channel)).err();
+            assert_eq!(error, Some(WorldError::ChannelSize { size, most: Channel::SIZE_MAX }), "{channel}");
+        }
+    }
+}
+
+#[test]
+fn ends_are_not_looked_for_where_processes_get_stuck() {
+    let both = |delivery| {
+        let heard = observe(|hearer: &Hearer| hearer.heard.clone());
+        let system = speaking(&[&["a"], &["b"]], false).at_end("both", heard, |_| true);
+        system.build().unwrap().in_world(World::default().delivery(delivery)).err()
+    };
+    let stuck = WorldError::EndsStuck { property: "both".to_string() };
+    assert_eq!(both(Delivery::InStepsConsumingAll), Some(stuck));
+    assert_eq!((both(Delivery::InSteps), both(Delivery::AtOnce)), (None, None));
 }

@@ -3,11 +3,11 @@
 //! local states at once, which is asked of every pair that the closure allows.
 
 use quorate::Report;
-use quorate::engine::{CombineBy, Engine, Explore, Local, Search, strongest_reductions};
+use quorate::engine::{CombineBy, Engine, Explore, Local, Order, Refusal, Search, strongest_reductions};
 use quorate::model::{Model, Value};
 use quorate::property::{Monitor, Property, When};
 use quorate::reduce::Reductions;
-use quorate::report::Verdict;
+use quorate::report::{Stopped, Verdict};
 use quorate::testing::{Mutant, Tuning, closure_of};
 use quorate::world::{Channel, World};
 use quorate::{Outbox, ProcessId, Received, Role, RoleName, System, Transitions, observe};
@@ -418,6 +418,42 @@ fn without_duplicates_bags_are_sets() {
     fail_if_any(&differing);
 }
 
+/// A limit on equal messages is refused where a message that is left out makes a difference, and else hides nothing but
+/// what it says.
+#[test]
+fn a_limit_on_equal_messages_in_random_worlds() {
+    let results = for_each_seed(DUPLICATES.seeds(), |seed| {
+        let protocol = RandomProtocol::for_worlds(seed);
+        let model = protocol.model().in_world(random_world(seed, &protocol.model())).ok()?;
+        let found = search(&model, STATES_MAX)?;
+        let engines: [Box<dyn Engine>; 3] = [
+            Box::new(Explore::default().copies_max(0)),
+            Box::new(Explore::default().copies_max(1).order(Order::Depth)),
+            Box::new(Local::default().explore(Explore::default().copies_max(0))),
+        ];
+        let mut refused = false;
+        for engine in engines {
+            let reductions = strongest_reductions(&*engine, &model).0;
+            let search = Search::default().threads(1).reductions(reductions);
+            refused |= engine.refuses(&model, &search).is_some();
+            let verdict = engine.run(&model, &search, &mut ()).verdict;
+            match (&verdict, found.broken.is_empty()) {
+                (Verdict::HoldsWithin(_), _) | (Verdict::Holds, true) | (Verdict::Violated(_), false) => {}
+                (Verdict::Unknown(Stopped::Unsuited(_)), _) if refused => {}
+                _ => panic!("seed {seed}, {engine:?}: {}, but {:?} break", verdict.word(), found.broken),
+            }
+        }
+        Some((found.copies_max > 1, refused))
+    });
+    let with_copies: Vec<bool> = results
+        .iter()
+        .filter_map(|(_, result)| result.filter(|(copies, _)| *copies).map(|(_, r)| r))
+        .collect();
+    let refused = with_copies.iter().filter(|refused| **refused).count();
+    println!("{} with equal messages, {refused} of them refused", with_copies.len());
+    assert!(refused >= DUPLICATES.least(20) && with_copies.len() - refused >= DUPLICATES.least(20));
+}
+
 /// Allows every history: a system with it is searched for global states.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 struct Content;
@@ -445,4 +481,12 @@ fn a_limit_on_duplicates_does_not_hide_that_on_local_events() {
     let Verdict::HoldsWithin(said) = within(2) else { panic!("two ticks break nothing: {:?}", within(2)) };
     assert!(said.contains("besides the first") && said.contains("at most 2 steps by itself"), "{said}");
     assert_eq!(within(3).word(), "violated");
+}
+
+#[test]
+fn to_cover_no_steps_is_refused() {
+    let model = RandomProtocol::new(1).model();
+    let engine = Local::default().own_steps_max(0);
+    assert_eq!(engine.refuses(&model, &Search::default()), Some(Refusal::CoversNothing));
+    assert_eq!(engine.run(&model, &Search::default(), &mut ()).verdict.word(), "unknown");
 }

@@ -3,6 +3,7 @@
 //! One program for all of them: it is linked once.
 
 mod agreement;
+mod alike;
 mod bounded;
 mod channels;
 mod conjunctions;
@@ -10,6 +11,7 @@ mod corpus;
 mod declarations;
 mod dir;
 mod ends;
+mod fallbacks;
 mod files;
 mod local;
 mod mutants;

@@ -44,6 +44,24 @@ fn a_wrong_command_line() {
             &["check", "paxos", "--bug", "nosuch"],
             "--bug is 'nosuch': expected always-accept, learner-ignores-value, first-reply",
         ),
+        (
+            &["check", "paxos", "--bug", "first-reply", "--engine", "local", "--own-steps-max", "0"],
+            "--own-steps-max is '0': expected a number from 1 to 4294967295",
+        ),
+        (
+            &["check", "paxos", "--bug", "first-reply", "--engine", "local", "--local-events", "0"],
+            "--own-steps-max is '0': expected a number from 1 to 4294967295",
+        ),
+        (
+            &["check", "two-phase-commit", "--engine", "lmc-gen"],
+            "the engine lmc-gen cannot be used: it does not know where runs end: 'everybody decides' needs another engine",
+        ),
+        (&["check", "tree", "--engine", "lmc-opt"], "'the message arrives' needs another engine"),
+        (
+            &["check", "two-phase-commit", "--delivery", "in-steps-all"],
+            "'everybody decides' looks at the end of runs, and a process that must consume all that was delivered is stuck",
+        ),
+        (&["check", "accumulator", "--model", "mp"], "use --delivery in-steps or at-once"),
         (&["check", "paxos", "--bug"], "--bug needs a value: expected always-accept"),
         (&["check", "paxos", "--reduce", "nosuch"], "--reduce is 'nosuch': expected none, auto"),
         (

@@ -20,6 +20,7 @@ mod golden;
 mod help;
 mod local;
 mod local_page;
+mod options;
 mod page;
 mod program;
 mod progress;

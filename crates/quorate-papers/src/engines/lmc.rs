@@ -20,7 +20,7 @@ use quorate::ProcessId;
 use quorate::engine::{CombineBy, Engine, Refusal, Search};
 use quorate::model::{Asked, Envelope, Handlers, Model, Outcome, Schedule, Sending, Value};
 use quorate::property::{Property, When};
-use quorate::replay::{Length, confirm};
+use quorate::replay::Length;
 use quorate::report::{ClosureSize, Coverage, Details, LocalDetails, Report, Stopped, Verdict, Watch};
 use quorate::world::World;
 
@@ -92,6 +92,8 @@ pub struct Options {
     pub depth_max: Option<u32>,
     /// How many local states there are at most, and how many combinations of them.
     pub states_max: Option<u64>,
+    /// How many bytes its tables take at most.
+    pub bytes_max: Option<u64>,
     /// How many events a sequence of one process has at most, where it may come back to a local state.
     pub events_max: usize,
 }
@@ -104,6 +106,7 @@ impl Default for Options {
             stage: Stage::default(),
             depth_max: None,
             states_max: None,
+            bytes_max: None,
             events_max: 8,
         }
     }
@@ -168,19 +171,25 @@ impl Engine for Lmc {
     }
 
     fn refuses(&self, model: &Model, _: &Search) -> Option<Refusal> {
-        refuses(model)
+        let at_end = model.properties().iter().find(|property| property.when() == When::AtEnd);
+        let ends = at_end.map(|property| Refusal::LooksNotAtEnds { property: property.name().to_string() });
+        refuses(model).or(ends)
     }
 
     fn search(&self, model: &Model, search: &Search, watch: &mut dyn Watch) -> Report {
-        let (depth_max, states_max) = (search.depth_max, search.states_max);
         let Lmc { combine_by, stage } = *self;
-        let options = Options { classes: combine_by, stage, depth_max, states_max, ..Options::default() };
+        let options = Options {
+            classes: combine_by,
+            stage,
+            depth_max: search.depth_max,
+            states_max: search.states_max,
+            bytes_max: search.bytes_max,
+            ..Options::default()
+        };
         let mut run = Run::new(model, &options, watch);
         let verdict = run.check();
         let details = Details::Local(run.local_details());
-        let mut report = Report::new(model, verdict, run.coverage(), details);
-        report.properties = run.invariants().map(|property| property.name().to_string()).collect();
-        report
+        Report::new(model, verdict, run.coverage(), details)
     }
 }
 
@@ -373,7 +382,7 @@ impl<'r> Run<'r> {
             return Verdict::Unknown(Stopped::Impure(impure.to_string()));
         }
         if let Some(schedule) = self.schedule.take() {
-            return Verdict::Violated(Box::new(confirm(self.model, schedule, Length::MayShrink)));
+            return Verdict::shown_by(self.model, schedule, Length::MayShrink);
         }
         if let Some(stopped) = self.stopped.take() {
             return Verdict::Unknown(stopped);
@@ -382,12 +391,12 @@ impl<'r> Run<'r> {
             return Verdict::Unknown(Stopped::Depth(depth));
         }
         let others = self.model.properties().len() - self.invariants().count();
-        if !self.options.shortcuts.is_empty() {
+        if others > 0 {
+            Verdict::HoldsWithin("properties of the ends of runs were not looked at".to_string())
+        } else if !self.options.shortcuts.is_empty() {
             Verdict::HoldsWithin("the shortcuts of the published algorithm may lose violations".to_string())
         } else if self.cut || self.options.stage < Stage::Soundness {
             Verdict::HoldsWithin("longer sequences of events were not looked at".to_string())
-        } else if others > 0 {
-            Verdict::HoldsWithin("properties of the ends of runs were not looked at".to_string())
         } else {
             Verdict::Holds
         }
@@ -454,6 +463,9 @@ impl<'r> Run<'r> {
         let states = self.figures.system_states.max(self.figures.local_states);
         if let Some(limit) = self.options.states_max.filter(|limit| states > *limit) {
             self.stopped.get_or_insert(Stopped::States(limit));
+        }
+        if let Some(limit) = self.options.bytes_max.filter(|limit| self.figures.bytes as u64 >= *limit) {
+            self.stopped.get_or_insert(Stopped::Memory(limit));
         }
     }
 

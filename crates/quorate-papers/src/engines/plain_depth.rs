@@ -14,7 +14,7 @@ use quorate::engine::bounded::{End, Expanded, Space, Walked, walk};
 use quorate::engine::{Engine, Refusal, Search};
 use quorate::model::{Asked, Envelope, Handlers, Model, Outcome, Schedule, ScheduledStep, Taken, Value};
 use quorate::property::{Property, When};
-use quorate::replay::{Length, confirm};
+use quorate::replay::Length;
 use quorate::report::{Coverage, Details, ExploreDetails, Report, Stopped, Verdict, Watch};
 use quorate::world::StepKind;
 
@@ -71,7 +71,7 @@ impl PlainDepth {
             (None, End::Stopped(stopped)) => Verdict::Unknown(stopped),
             (None, End::Violated { panics }) => {
                 let schedule = contents.schedule(&path, panics);
-                Verdict::Violated(Box::new(confirm(model, schedule, Length::MayShrink)))
+                Verdict::shown_by(model, schedule, Length::MayShrink)
             }
         };
         let mut details = ExploreDetails::default();

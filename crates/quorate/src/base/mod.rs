@@ -1,5 +1,6 @@
 //! What everything else stands on: values of the user's types, ids, numbers for values, threads.
 
+mod asked_again;
 mod choose;
 mod clock;
 mod ids;
@@ -11,6 +12,7 @@ mod rename;
 mod user_code;
 mod value;
 
+pub(crate) use asked_again::{AskedAgain, LATE_MAX, is_due, no_function, not_itself};
 pub(crate) use choose::{for_each_choice, for_each_closed_set};
 pub(crate) use clock::{is_before, join};
 pub use ids::{PROCESSES_MAX, ProcessId, RoleName};

@@ -20,7 +20,7 @@ use crate::base::FoldHasher;
 use crate::base::Mutant;
 use crate::kernel::{Found, Kernel, NO_SLEEP, Sleep, State};
 use crate::model::Model;
-use crate::replay::{Length, confirm};
+use crate::replay::Length;
 use crate::report::{Coverage, Details, ExploreDetails, Report, Stopped, Verdict, Watch};
 
 /// Searches global states newest first, up to a depth; handlers run once for each distinct local step.
@@ -81,7 +81,7 @@ impl Engine for BoundedDepth {
             (None, End::Violated { panics }) => {
                 let schedule = kernel.schedule(&path, panics);
                 let schedule = schedule.expect("a path of states without reductions is a run");
-                Verdict::Violated(Box::new(confirm(model, schedule, Length::MayShrink)))
+                Verdict::shown_by(model, schedule, Length::MayShrink)
             }
             (None, End::Exhausted) => explore.all_seen(&kernel),
         };

@@ -21,7 +21,7 @@ use crate::base::in_parallel;
 use crate::kernel::{AllowedLocals, Candidate, Candidates, Closure, CombineBy, Level};
 use crate::model::Model;
 use crate::reduce::Reduction;
-use crate::report::{Coverage, Details, LocalDetails, Report, Stopped, Verdict, Watch};
+use crate::report::{Coverage, Details, Fallback, LocalDetails, Report, Stopped, Verdict, Watch};
 
 /// How many candidates are searched for alone, and in how many states each.
 const GOALS_MAX: usize = 32;
@@ -44,7 +44,7 @@ pub struct Local {
     pub explore: Explore,
     /// Which local states count as one where they are combined.
     pub combine_by: CombineBy,
-    /// At most so many steps of each process by itself, from one on, one more each time.
+    /// At most so many steps of each process by itself, from one on, one more each time; none at all is refused.
     pub own_steps_max: Option<u32>,
 }
 
@@ -85,6 +85,9 @@ impl Engine for Local {
         if self.explore.count != Count::Nothing {
             return Some(Refusal::CountsFewStates);
         }
+        if self.own_steps_max == Some(0) {
+            return Some(Refusal::CoversNothing);
+        }
         self.explore.refuses(model, search)
     }
 
@@ -94,9 +97,13 @@ impl Engine for Local {
 
     fn search(&self, model: &Model, search: &Search, watch: &mut dyn Watch) -> Report {
         let (coverage, local) = (Coverage::default(), LocalDetails::default());
-        let mut run = Run { model, engine: self, search, coverage, local, reservation: None, last: None };
+        let (reservation, last, fallbacks) = (None, None, Vec::new());
+        let mut run = Run { model, engine: self, search, coverage, local, reservation, last, fallbacks };
         let verdict = run.check(watch);
-        run.report(verdict)
+        // Combinations of local states are judged when the closure is closed, and no search may follow.
+        model.ask_again();
+        let impure = model.impure().map(|what| Verdict::Unknown(Stopped::Impure(what.to_string())));
+        run.report(impure.unwrap_or(verdict))
     }
 }
 
@@ -148,6 +155,8 @@ struct Run<'r> {
     reservation: Option<String>,
     /// The last search over global states, if there was one.
     last: Option<Report>,
+    /// What searches have given up.
+    fallbacks: Vec<Fallback>,
 }
 
 impl Run<'_> {
@@ -289,6 +298,8 @@ impl Run<'_> {
         let mut search = self.plain();
         let mut within = within.map(Arc::new);
         if within.is_some() && self.engine.own_steps_max.is_some() {
+            let symmetric = search.reductions.has(Reduction::Symmetry);
+            self.fallbacks.extend(symmetric.then_some(Fallback::SymmetryWithin));
             search.reductions.which.retain(|reduction| *reduction != Reduction::Symmetry);
         } else if search.reductions.has(Reduction::Symmetry) {
             // Interchangeable processes save more than staying in some local states, which must be the same for them.
@@ -314,6 +325,7 @@ impl Run<'_> {
         self.coverage.local_steps =
             if self.local.closure.is_some() { known } else { known.max(report.coverage.local_steps) };
         let verdict = report.verdict.clone();
+        self.fallbacks.extend(report.fallbacks.iter().cloned());
         self.last = Some(report);
         verdict
     }
@@ -321,8 +333,11 @@ impl Run<'_> {
     fn report(mut self, verdict: Verdict) -> Report {
         self.local.explored = self.last.as_ref().and_then(|last| last.explored().cloned());
         let faults = self.last.map(|last| last.faults).unwrap_or_default();
+        self.fallbacks.sort_unstable();
+        self.fallbacks.dedup();
         Report {
             faults,
+            fallbacks: self.fallbacks,
             threads: self.search.threads,
             ..Report::new(self.model, verdict, self.coverage, Details::Local(self.local))
         }

@@ -21,9 +21,10 @@ use crate::kernel::Tuning;
 use crate::model::{Model, Snapshot};
 use crate::property::{Interest, Sight};
 use crate::reduce::{Reduction, Reductions};
-use crate::replay::{Broken, Length, Replay, Violation, confirm};
+use crate::replay::{Broken, Impure, Length, Replay, Violation, confirm};
 use crate::report::{
-    ComponentCounts, Coverage, Details, ExploreDetails, Report, Stages, Stone, Stopped, Verdict, Watch,
+    ComponentCounts, Coverage, Details, ExploreDetails, Fallback, Report, Stages, Stone, Stopped, Verdict,
+    Watch,
 };
 
 /// Searches in stages, each with another engine: of the interesting states that a stage reaches it keeps some, the
@@ -96,6 +97,7 @@ impl<E: Engine> Engine for Staged<E> {
             cuts: 0,
             stages: 0,
             stones: 0,
+            fallbacks: Vec::new(),
         };
         let end = climb.climb();
         climb.report(end)
@@ -137,6 +139,8 @@ struct Climb<'c> {
     cuts: u64,
     stages: u32,
     stones: u64,
+    /// What searches have given up.
+    fallbacks: Vec<Fallback>,
 }
 
 impl Climb<'_> {
@@ -198,6 +202,9 @@ impl Climb<'_> {
         reductions.which.retain(|reduction| *reduction != Reduction::Symmetry);
         let violation = match self.search_from(&asking, reductions)?.verdict {
             Verdict::Violated(violation) => violation,
+            Verdict::Unknown(stopped @ (Stopped::Impure(_) | Stopped::Asymmetric(_))) => {
+                return Err(End::Stopped(stopped));
+            }
             Verdict::Holds | Verdict::HoldsWithin(_) | Verdict::Unknown(_) => return Ok(None),
         };
         if matches!(violation.broken, Broken::Panic { .. }) {
@@ -232,6 +239,12 @@ impl Climb<'_> {
         };
         self.watch.stage();
         let report = self.engine.search(model, &search, self.watch);
+        // A stone that is not the nearest one is as good.
+        let given_up = report.fallbacks.iter().filter(|fallback| fallback.reduction().is_some());
+        self.fallbacks.extend(given_up.cloned());
+        if self.search.reductions.has(Reduction::Symmetry) && !search.reductions.has(Reduction::Symmetry) {
+            self.fallbacks.push(Fallback::SymmetryInStages);
+        }
         let waiting = self.coverage.frontier + report.coverage.frontier;
         self.coverage.add(&report.coverage);
         self.coverage.frontier = waiting;
@@ -268,7 +281,10 @@ impl Climb<'_> {
         let before = begin.start().map_or(0, Snapshot::steps);
         let schedule = Replay::new(self.model).schedule(&violation.trace.steps[before..]);
         let schedule = schedule.expect("a bug in quorate: the parts of a story do not fit together");
-        End::Violated(Box::new(confirm(self.model, schedule, Length::MayShrink)), start.stones)
+        match confirm(self.model, schedule, Length::MayShrink) {
+            Ok(violation) => End::Violated(Box::new(violation), start.stones),
+            Err(Impure(what)) => End::Stopped(Stopped::Impure(what)),
+        }
     }
 
     fn report(self, end: End) -> Report {
@@ -303,8 +319,15 @@ impl Climb<'_> {
                 ..ExploreDetails::default()
             }),
         };
+        let mut fallbacks = self.fallbacks;
+        fallbacks.sort_unstable();
+        fallbacks.dedup();
         let stages = Stages { stages, stones, passed };
         let details = Details::Staged(stages, Box::new(details));
-        Report { threads: self.search.threads, ..Report::new(self.model, verdict, self.coverage, details) }
+        Report {
+            fallbacks,
+            threads: self.search.threads,
+            ..Report::new(self.model, verdict, self.coverage, details)
+        }
     }
 }

@@ -37,6 +37,14 @@ pub struct Tuning {
     pub explain_states: u64,
     /// How many nodes the local closure of a process may have before it is followed more closely.
     pub closure_max: usize,
+    /// How many beliefs a process may have before it is searched without.
+    pub beliefs_max: usize,
+    /// How many members a belief may have.
+    pub members_max: usize,
+    /// In how many combinations of what processes show it is tried whether a property stays broken.
+    pub stable_max: usize,
+    /// How many combinations of local states the engine `local` looks at.
+    pub combinations_max: u64,
     /// How much may be compared to be sure of a symmetry before a search does without it.
     pub symmetry_max: usize,
     /// What is left out, to show that the tests notice.
@@ -64,6 +72,10 @@ impl Tuning {
         sleep: Sleep::Untouched,
         explain_states: 1_000_000,
         closure_max: 20_000,
+        beliefs_max: 1 << 20,
+        members_max: 4096,
+        stable_max: 200_000,
+        combinations_max: 4_000_000,
         symmetry_max: 1 << 22,
         mutants: Mutants::NONE,
     };

@@ -9,10 +9,11 @@ use std::fmt;
 use std::sync::Arc;
 
 use super::groups::{GroupOrder, PropertyViews, Tree};
-use super::options::{Options, Sleep};
+use super::options::{Options, Sleep, Tuning};
 use super::process::{AskContext, Live, Questions, Start};
 use super::reductions::{
-    Certificate, Needs, Orbits, ProcessStates, SleepSets, Stubborn, Symmetry, Why, all_stable, live, saturate,
+    BeliefLimits, Certificate, Needs, Orbits, ProcessStates, SleepSets, Stubborn, Symmetry, Why, all_stable,
+    live, saturate,
 };
 use super::state::State;
 use crate::base::ProcessId;
@@ -35,6 +36,7 @@ pub(crate) struct Kernel<'m> {
     pub(super) disbelieved: BTreeSet<usize>,
     pub(super) stubborn: Option<Stubborn>,
     pub(super) symmetry: Option<Symmetry>,
+    pub(super) tuning: Tuning,
     /// Whether processes are interchangeable as they are said to be.
     pub(super) certificate: Certificate,
     /// What is not the same for exchanged processes.
@@ -99,6 +101,7 @@ impl<'m> Kernel<'m> {
             disbelieved: BTreeSet::new(),
             stubborn: None,
             symmetry: None,
+            tuning: options.tuning,
             certificate: Certificate::new(),
             asymmetric: None,
             without_symmetry: None,
@@ -151,6 +154,7 @@ impl<'m> Kernel<'m> {
     pub(crate) fn prepare(&mut self) {
         let too_many = self.states_of.iter().enumerate().filter(|(_, states)| states.too_many_beliefs());
         self.disbelieved.extend(too_many.map(|(at, _)| at));
+        self.disbelieve_the_like();
         if self.without_symmetry.is_some() {
             self.reductions.which.retain(|reduction| *reduction != Reduction::Symmetry);
             self.orbits = Orbits::new(self.model, false, self.symmetry_max);
@@ -164,14 +168,34 @@ impl<'m> Kernel<'m> {
         let idle = self.reductions.leave_out_idle_steps(self.model);
         self.states_of.iter_mut().for_each(|states| states.graph.leaves_out_idle_steps = idle);
         let live: Vec<Option<Arc<Live>>> = (0..self.states_of.len()).map(|at| self.live(at)).collect();
-        let believing = self.reductions.has(Reduction::Beliefs);
+        let Tuning { beliefs_max, members_max, .. } = self.tuning;
+        let limits = BeliefLimits { beliefs_max, members_max };
+        let believing = self.reductions.has(Reduction::Beliefs).then_some(limits);
         for (at, (states, live)) in self.states_of.iter_mut().zip(live).enumerate() {
-            states.prepare(live, believing && !self.disbelieved.contains(&at), &mut self.ask);
+            let believing = believing.filter(|_| !self.disbelieved.contains(&at));
+            states.prepare(live, believing, &mut self.ask);
         }
         self.stubborn =
             self.needs().map(|needs| Stubborn::new(needs, &self.states_of, &self.ask.mail, self.model));
         self.symmetry = symmetric.then(|| Symmetry::new(self.model));
         self.number_anew(&GroupOrder::in_order(self.states_of.len()));
+    }
+
+    /// Processes that are exchanged have states of one kind: all of them have beliefs, or none has.
+    fn disbelieve_the_like(&mut self) {
+        if !self.reductions.has(Reduction::Symmetry) {
+            return;
+        }
+        for group in self.model.symmetry().groups() {
+            if group.iter().any(|member| self.disbelieved.contains(&member.index())) {
+                self.disbelieved.extend(group.iter().map(|member| member.index()));
+            }
+        }
+    }
+
+    /// The processes and monitors whose beliefs were given up.
+    pub(crate) fn disbelieved(&self) -> impl Iterator<Item = ProcessId> {
+        self.disbelieved.iter().copied().map(ProcessId::new)
     }
 
     fn number_anew(&mut self, order: &GroupOrder) {
@@ -195,7 +219,8 @@ impl<'m> Kernel<'m> {
         if !self.reductions.has(Reduction::Stubborn) {
             return None;
         }
-        let visible = all_stable(self.model, &self.states_of) || self.mutants.has(Mutant::NoVisibility);
+        let visible = all_stable(self.model, &self.states_of, self.tuning.stable_max)
+            || self.mutants.has(Mutant::NoVisibility);
         // Arrivals enlarge beliefs instead of commuting with steps: only what stays broken is sure to be found.
         let possible = visible || !self.reductions.has(Reduction::Beliefs);
         let Reductions { refinement, seeds, .. } = self.reductions;
@@ -207,6 +232,11 @@ impl<'m> Kernel<'m> {
     pub(crate) fn in_use(&self) -> Vec<Reduction> {
         let used = |reduction: &Reduction| *reduction != Reduction::Stubborn || self.stubborn.is_some();
         self.reductions.which.iter().copied().filter(used).collect()
+    }
+
+    /// Do processes sleep?
+    pub(crate) fn uses_sleep_sets(&self) -> bool {
+        self.sleep_sets.in_use()
     }
 
     /// Divides the processes into two groups as the states on random walks suggest. What is known of the processes

@@ -4,7 +4,8 @@
 //! From: docs/theory/kernel.md 2. Searches remember answers, so code that answers differently when it is asked twice
 //! would make them wrong without a sign. Each kind of question is asked again at once for its first answers in each
 //! transition and for a sample of the later ones; a part of these once more when the search ends, for code that looks
-//! at a clock.
+//! at a clock. Properties, monitors and renamings are asked elsewhere, and are asked again there
+//! (`base/asked_again.rs`); what came of it is answered here.
 //! Differs: replay asks the model itself, on purpose: it must not share a mistake with a search.
 //! Known: a sample is no proof. What answers differently only now and then may not be noticed.
 //! Held by: testkit/tests/purity.rs.
@@ -12,14 +13,7 @@
 use std::fmt::Debug;
 
 use super::{Envelope, Model, Outcome, Panicked};
-use crate::base::{ProcessId, Value};
-
-/// The first answers of each kind in each transition are all asked for again.
-const FIRST_ANSWERS: u64 = 16;
-/// Of the later ones, one in so many.
-const SAMPLE: u64 = 64;
-/// How many of each kind are asked for once more at the end.
-const LATE_MAX: usize = 256;
+use crate::base::{LATE_MAX, ProcessId, Value, is_due, no_function, not_itself};
 
 /// What a transition can do with some messages, once for each way of making its choices.
 pub type Outcomes = Vec<Result<Outcome, Panicked>>;
@@ -90,6 +84,11 @@ impl Answer {
 impl<'m> Handlers<'m> {
     /// The code of a model, of which nothing was asked yet.
     pub fn new(model: &'m Model) -> Self {
+        let unequal = |process: &ProcessId| !model.process(*process).initial().equals_itself();
+        let impure = model.ids().find(unequal).map(|process| {
+            let process = model.process(process);
+            not_itself(&format!("the state in which {} starts, {:?},", process.name(), process.initial()))
+        });
         let counts =
             model.processes().iter().map(|process| vec![Counts::default(); process.transitions().len()]);
         Handlers {
@@ -99,7 +98,7 @@ impl<'m> Handlers<'m> {
             restarts: vec![0; model.processes().len()],
             late: Vec::new(),
             late_counts: [0; 4],
-            impure: None,
+            impure,
         }
     }
 
@@ -115,7 +114,7 @@ impl<'m> Handlers<'m> {
 
     /// What answered differently when it was asked again, and how.
     pub fn impure(&self) -> Option<&str> {
-        self.impure.as_deref()
+        self.impure.as_deref().or_else(|| self.model.impure())
     }
 
     /// Which of these messages a transition selects.
@@ -136,6 +135,7 @@ impl<'m> Handlers<'m> {
             Ok(true) => {
                 let outcomes = self.model.run(process, transition, state, consumed);
                 self.calls += outcomes.len() as u64;
+                self.note_unequal(of, &outcomes);
                 if due(&mut self.counts[process.index()][transition].runs) {
                     self.check(of, consumed, Answer::Ran(outcomes.clone()));
                 }
@@ -176,6 +176,20 @@ impl<'m> Handlers<'m> {
         for question in std::mem::take(&mut self.late) {
             self.ask_again(&question);
         }
+        self.model.ask_again();
+    }
+
+    /// Notes a state or a message that does not equal itself: what is remembered of it would not be found again.
+    fn note_unequal(&mut self, of: Asked<'_>, outcomes: &Outcomes) {
+        let values = outcomes.iter().flatten().flat_map(|outcome| {
+            let sent = outcome.sends.iter().map(|sending| &sending.body);
+            [&outcome.state].into_iter().chain(sent).chain(&outcome.events)
+        });
+        let Some(value) = values.into_iter().find(|value| !value.equals_itself()) else { return };
+        let process = self.model.process(of.process);
+        let transition = process.transitions()[of.transition].name();
+        let who = format!("{value:?}, which handler '{transition}' of {} leaves,", process.name());
+        self.impure.get_or_insert_with(|| not_itself(&who));
     }
 
     /// Asks again at once, and keeps the question for the end.
@@ -221,10 +235,7 @@ impl<'m> Handlers<'m> {
                 Answer::Restarted(_) => name.to_string(),
                 _ => format!("'{}' of {name}", model.process(process).transitions()[transition].name()),
             };
-            self.impure = Some(format!(
-                "{what} {who} is not a function of its inputs (a clock, a random number, the order of a hash map?): in \
-                 state {state:?} it first answered {first}, then {again}"
-            ));
+            self.impure = Some(no_function(&format!("{what} {who}"), state, &first, &again));
         }
     }
 }
@@ -232,7 +243,7 @@ impl<'m> Handlers<'m> {
 /// Is the next answer of a kind one to ask for again? Counts it.
 fn due(count: &mut u64) -> bool {
     *count += 1;
-    *count <= FIRST_ANSWERS || count.is_multiple_of(SAMPLE)
+    is_due(*count)
 }
 
 /// How two answers differ, if they do, and whose they are.

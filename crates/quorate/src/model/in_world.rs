@@ -3,7 +3,9 @@
 use super::{Envelope, Model};
 use crate::base::ProcessId;
 use crate::property::When;
-use crate::world::{BUDGET_MAX, Crashes, FaultLimits, MustCrashInSteps, World, WorldError};
+use crate::world::{
+    BUDGET_MAX, Channel, Crashes, Delivery, FaultLimits, MustCrashInSteps, World, WorldError,
+};
 
 impl World {
     /// Why crashes must be steps in this world: where they are not, a model is not checked for what a crash can do.
@@ -17,6 +19,11 @@ impl World {
     /// What may happen to each process of a model; an error if this world makes no sense for it.
     pub(crate) fn fault_limits(&self, model: &Model) -> Result<Vec<FaultLimits>, WorldError> {
         self.validate()?;
+        if self.delivery == Delivery::InStepsConsumingAll
+            && let Some(property) = at_end(model)
+        {
+            return Err(WorldError::EndsStuck { property: property.to_string() });
+        }
         // Before its end, a run shows nothing of a process that has stopped: it may be slow.
         let stops = at_end(model).is_some();
         let mut fault_limits = vec![FaultLimits::default(); model.processes().len()];
@@ -47,6 +54,9 @@ impl World {
             return Err(WorldError::Budget { budget, most: BUDGET_MAX });
         }
         let channel = self.channel;
+        if let Some(size) = channel.size().filter(|size| !(1..=Channel::SIZE_MAX).contains(size)) {
+            return Err(WorldError::ChannelSize { size, most: Channel::SIZE_MAX });
+        }
         if self.delivery.in_steps() && !channel.can_deliver_in_steps() {
             return Err(WorldError::DeliveryInSteps(channel));
         }

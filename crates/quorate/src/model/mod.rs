@@ -351,6 +351,18 @@ impl Model {
         model
     }
 
+    /// Which property, monitor or renaming answered differently when it was asked again, and how.
+    pub(crate) fn impure(&self) -> Option<&str> {
+        let properties = self.properties.iter().chain(&self.stepping_stones);
+        let monitors = self.monitors.iter().find_map(Automaton::impure);
+        properties.into_iter().find_map(Property::impure).or(monitors).or(self.symmetry.impure())
+    }
+
+    /// A search has ended: asks properties some of what they were asked once more.
+    pub(crate) fn ask_again(&self) {
+        self.properties.iter().chain(&self.stepping_stones).for_each(Property::ask_again);
+    }
+
     /// Do steps of different processes commute, and never disable each other?
     pub(crate) fn commutes(&self) -> bool {
         self.world.channel.commutes() && self.monitors.is_empty()

@@ -45,6 +45,11 @@ pub enum Refusal {
         /// The monitor that does.
         monitor: String,
     },
+    /// It looks at states, and does not know which of them are the end of a run.
+    LooksNotAtEnds {
+        /// The property of ends.
+        property: String,
+    },
     /// It knows no messages that can be forged at any time.
     HasForgeries,
     /// It knows the default world only.
@@ -59,6 +64,14 @@ pub enum Refusal {
         /// The property.
         property: String,
     },
+    /// A message that is left out, since an equal one waits, makes a difference to those behind it or to the room there
+    /// is.
+    MissesCopies(
+        /// In such channels.
+        Channel,
+    ),
+    /// A message that is left out, since an equal one waits, would have to be consumed with all that was delivered.
+    ConsumesCopies,
     /// A run may end though a fault could still happen, and a property looks at the ends of runs.
     EndsDespiteFaults {
         /// The property.
@@ -81,6 +94,8 @@ pub enum Refusal {
     },
     /// It looks at few global states, so counting them says nothing.
     CountsFewStates,
+    /// It is asked to cover runs in which no process does anything by itself: there is nothing to look at.
+    CoversNothing,
     /// With a limit on equal messages it makes a difference whether a message comes before or after an equal one is
     /// consumed.
     LimitsEqualMessages,
@@ -117,6 +132,9 @@ impl fmt::Display for Refusal {
             Refusal::LooksAtHistories { monitor } => {
                 write!(f, "it looks at states, not at histories: '{monitor}' needs another engine")
             }
+            Refusal::LooksNotAtEnds { property } => {
+                write!(f, "it does not know where runs end: '{property}' needs another engine")
+            }
             Refusal::HasForgeries => write!(f, "it knows no messages that can be forged at any time"),
             Refusal::NeedsDefaultWorld => write!(
                 f,
@@ -131,6 +149,15 @@ impl fmt::Display for Refusal {
                     "'{property}' looks at the end of runs, which come earlier if equal messages are lost"
                 )
             }
+            Refusal::MissesCopies(channel) => write!(
+                f,
+                "with {channel} channels a message that is left out, since an equal one waits, makes a difference"
+            ),
+            Refusal::ConsumesCopies => write!(
+                f,
+                "a process that must consume all that was delivered misses a message that is left out, since an equal one \
+                 waits"
+            ),
             Refusal::EndsDespiteFaults { property } => {
                 write!(
                     f,
@@ -155,6 +182,12 @@ impl fmt::Display for Refusal {
             }
             Refusal::CountsFewStates => {
                 write!(f, "it looks at few global states, of which a count says nothing")
+            }
+            Refusal::CoversNothing => {
+                write!(
+                    f,
+                    "it is asked for runs in which no process steps by itself: expected one step or more"
+                )
             }
             Refusal::LimitsEqualMessages => write!(
                 f,

@@ -1,9 +1,10 @@
 //! Which processes of a model are interchangeable, and how to rename what it is made of.
 
 use std::fmt;
+use std::sync::Arc;
 
 use super::{Envelope, Model, Outcome, QuorumSystem, Sending, Trigger};
-use crate::base::{ProcessId, Rename, Renaming, Value};
+use crate::base::{AskedAgain, ProcessId, Rename, Renaming, Value};
 use crate::world::FaultLimits;
 
 /// How to rename values of one type; `None` for a value of another type.
@@ -22,6 +23,24 @@ pub(crate) struct Renames {
     pub(crate) states: Vec<RenameFn>,
     pub(crate) message: Option<RenameFn>,
     pub(crate) histories: Vec<History>,
+    asked: Arc<AskedAgain>,
+}
+
+impl Renames {
+    /// A value renamed by the one of these that knows its type, which is asked twice now and then.
+    fn rename<'r>(
+        &self,
+        mut renames: impl Iterator<Item = &'r RenameFn>,
+        value: &Value,
+        ids: &Renaming,
+    ) -> Option<Value> {
+        let (rename, renamed) = renames.find_map(|rename| Some((rename, rename(value, ids)?)))?;
+        if self.asked.is_due() {
+            let who = || format!("the renaming of {}", value.type_name());
+            self.asked.compare(who, value, (&Some(&renamed), &rename(value, ids).as_ref()));
+        }
+        Some(renamed)
+    }
 }
 
 /// Which processes of a model are interchangeable, and how to exchange them. Made by
@@ -58,7 +77,7 @@ impl Symmetry {
 
     /// What a message says, with its ids renamed. Panics if the system has no symmetric role.
     pub fn rename_message(&self, body: &Value, ids: &Renaming) -> Value {
-        let renamed = self.renames.message.and_then(|rename| rename(body, ids));
+        let renamed = self.renames.rename(self.renames.message.iter(), body, ids);
         renamed.expect("messages of a symmetric system can be renamed")
     }
 
@@ -97,7 +116,12 @@ impl Symmetry {
     }
 
     pub(crate) fn find_state(&self, state: &Value, ids: &Renaming) -> Option<Value> {
-        self.renames.states.iter().find_map(|rename| rename(state, ids))
+        self.renames.rename(self.renames.states.iter(), state, ids)
+    }
+
+    /// What answered differently when it was asked to rename the same twice.
+    pub(crate) fn impure(&self) -> Option<&str> {
+        self.renames.asked.impure()
     }
 
     pub(crate) fn find_monitor(&self, state: &Value, ids: &Renaming) -> Option<Value> {

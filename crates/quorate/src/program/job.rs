@@ -102,7 +102,7 @@ impl<'p> Job<'p> {
             engine: self.engine.name(),
             order: engines::order_word(self.order),
             visited: engines::visited_word(self.visited),
-            switched_off: reductions::switched_off(&self.search.reductions, &self.refused, report),
+            switched_off: reductions::switched_off(&self.refused, report),
         };
         json::Answer::new(story, asked, report, time)
     }

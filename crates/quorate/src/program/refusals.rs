@@ -12,7 +12,9 @@ pub(super) fn of_engine(engine: &dyn Engine, refusal: &Refusal) -> String {
             "--count-system-states needs the states, which fingerprints forget: expected --visited exact"
                 .to_string()
         }
-        Refusal::EndsComeEarlier { .. } => format!("--copies-max: {refusal}"),
+        Refusal::EndsComeEarlier { .. } | Refusal::MissesCopies(_) | Refusal::ConsumesCopies => {
+            format!("--copies-max: {refusal}")
+        }
         Refusal::NothingInteresting => {
             format!("--stones: {refusal}: expected a protocol with stepping stones")
         }

@@ -4,6 +4,7 @@
 
 mod linearizable;
 mod monitor;
+mod purity;
 mod register;
 mod stone;
 
@@ -11,6 +12,7 @@ use std::any::TypeId;
 use std::fmt;
 use std::sync::Arc;
 
+use self::purity::Purity;
 use crate::base::{Content, ProcessId, Value, catching};
 
 pub use linearizable::{Linearizable, ObjectEvent, Sequential};
@@ -127,6 +129,9 @@ pub struct Property {
     holds: Arc<HoldsFn>,
     /// How many processes may satisfy a local predicate at once, if that is all it says.
     limit: Option<usize>,
+    /// Other properties that it asks.
+    parts: Vec<Property>,
+    purity: Arc<Purity>,
 }
 
 impl Property {
@@ -146,6 +151,8 @@ impl Property {
                 typed.is_some_and(|typed| holds(&typed))
             }),
             limit: None,
+            parts: Vec::new(),
+            purity: Arc::default(),
         }
     }
 
@@ -198,6 +205,8 @@ impl Property {
                 together.iter().any(|(process, state)| observed[process.index()] != state)
             }),
             limit: None,
+            parts: Vec::new(),
+            purity: Arc::default(),
         }
     }
 
@@ -223,6 +232,12 @@ impl Property {
     /// What it sees of a local state; `None` if it does not look at such processes. An observation that
     /// panics is seen as such, and breaks the property.
     pub fn observe(&self, state: &Value) -> Option<Value> {
+        let seen = self.observe_once(state);
+        self.purity.observed(self, state, &seen);
+        seen
+    }
+
+    fn observe_once(&self, state: &Value) -> Option<Value> {
         let observe = || self.observes.iter().find_map(|(_, observe)| observe(state));
         catching(observe).unwrap_or_else(|message| Some(Value::new(ObservationPanicked(message))))
     }
@@ -230,6 +245,12 @@ impl Property {
     /// Does it hold for these observations, in the order of the processes that it looks at? A condition
     /// that panics does not.
     pub fn holds(&self, observed: &[&Value]) -> bool {
+        let holds = self.holds_once(observed);
+        self.purity.held(self, observed, holds);
+        holds
+    }
+
+    fn holds_once(&self, observed: &[&Value]) -> bool {
         catching(|| (self.holds)(observed)).unwrap_or(false)
     }
 
@@ -245,6 +266,19 @@ impl Property {
             .collect();
         let values: Vec<&Value> = observed.iter().map(|(_, value)| value).collect();
         if self.holds(&values) { Ok(()) } else { Err(observed) }
+    }
+}
+
+impl Property {
+    /// What of it answered differently when it was asked again, and how: then nothing can be concluded from it.
+    pub(crate) fn impure(&self) -> Option<&str> {
+        self.parts.iter().find_map(Property::impure).or(self.purity.impure())
+    }
+
+    /// A search has ended: asks some of what it was asked once more.
+    pub(crate) fn ask_again(&self) {
+        self.parts.iter().for_each(Property::ask_again);
+        self.purity.ask_again(self);
     }
 }
 

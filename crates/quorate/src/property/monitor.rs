@@ -11,8 +11,9 @@
 //! Held by: the tests below and `tests/monitors.rs`.
 
 use std::fmt;
+use std::sync::Arc;
 
-use crate::base::{Content, ProcessId, Value, catching};
+use crate::base::{AskedAgain, Content, ProcessId, Value, catching};
 
 /// A safety automaton over events: what a property over histories remembers, and whether it still holds.
 ///
@@ -84,6 +85,7 @@ pub struct Automaton {
     hears: fn(&Value) -> bool,
     after: fn(&Value, ProcessId, &[Value]) -> Value,
     holds: fn(&Value) -> bool,
+    asked: Arc<AskedAgain>,
 }
 
 impl Automaton {
@@ -95,6 +97,7 @@ impl Automaton {
             hears: |event| event.get::<A::Event>().is_some(),
             after: after::<A>,
             holds: |state| state.get::<A>().is_some_and(A::holds),
+            asked: Arc::default(),
         }
     }
 
@@ -120,13 +123,30 @@ impl Automaton {
         if !events.iter().any(|event| self.hears(event)) {
             return state.clone();
         }
-        catching(|| (self.after)(state, process, events))
-            .unwrap_or_else(|message| Value::new(MonitorPanicked(message)))
+        let after = || {
+            catching(|| (self.after)(state, process, events))
+                .unwrap_or_else(|message| Value::new(MonitorPanicked(message)))
+        };
+        let next = after();
+        if self.asked.is_due() {
+            self.asked.compare(|| format!("the monitor '{}'", self.name), state, (&next, &after()));
+        }
+        next
     }
 
     /// Does the property hold in this state? A monitor that panicked, or panics when asked, does not.
     pub fn holds(&self, state: &Value) -> bool {
-        catching(|| (self.holds)(state)).unwrap_or(false)
+        let holds = || catching(|| (self.holds)(state)).unwrap_or(false);
+        let answer = holds();
+        if !answer || self.asked.is_due() {
+            self.asked.compare(|| format!("the monitor '{}'", self.name), state, (&answer, &holds()));
+        }
+        answer
+    }
+
+    /// What it answered differently when it was asked again: then nothing can be concluded from it.
+    pub(crate) fn impure(&self) -> Option<&str> {
+        self.asked.impure()
     }
 }
 

@@ -64,6 +64,8 @@ impl Interest {
                 interest.stirred_by(observed).is_none() || known.contains(&sight)
             }),
             limit: None,
+            parts: self.predicates.iter().chain(&self.properties).cloned().collect(),
+            purity: Arc::default(),
         }
     }
 }

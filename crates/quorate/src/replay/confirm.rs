@@ -25,25 +25,47 @@ pub enum Length {
     MayShrink,
 }
 
+/// Code that answers differently when it is asked again: what was found with it is no violation.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Impure(
+    /// Which, and what it answered.
+    pub String,
+);
+
+/// How often a run that shows nothing is repeated, to see whether it always does the same.
+const REPEATS: usize = 8;
+
 /// The violation that a schedule shows, as replay confirms it.
 ///
 /// # Panics
 ///
-/// If replay does not accept the schedule, or finds nothing broken: then the engine that found it is wrong.
-pub fn confirm(model: &Model, mut schedule: Schedule, length: Length) -> Violation {
-    let confirmed = |schedule: &Schedule| match replay(model, schedule) {
-        Ok((trace, Some(broken))) => (trace, broken),
-        Ok((_, None)) => panic!("a bug in quorate: replay finds nothing wrong with the counterexample"),
-        Err(error) => panic!("a bug in quorate: replay refuses the counterexample: {error}"),
-    };
-    let (mut trace, broken) = confirmed(&schedule);
+/// If replay does not accept the schedule, or finds nothing broken, and no code answers differently when it is asked
+/// again: then the engine that found it is wrong.
+pub fn confirm(model: &Model, mut schedule: Schedule, length: Length) -> Result<Violation, Impure> {
+    let (mut trace, broken) = confirmed(model, &schedule)?;
     if length == Length::MayShrink {
         schedule = minimise(model, schedule, &broken);
-        (trace, _) = confirmed(&schedule);
+        (trace, _) = confirmed(model, &schedule)?;
     }
     if model.world().channel.commutes() && model.start().is_none() {
         schedule = follow_causes(&schedule, &trace);
     }
-    let (trace, broken) = confirmed(&schedule);
-    Violation { broken, trace }
+    let (trace, broken) = confirmed(model, &schedule)?;
+    Ok(Violation { broken, trace })
+}
+
+fn confirmed(model: &Model, schedule: &Schedule) -> Result<(Trace, Broken), Impure> {
+    let shown = match replay(model, schedule) {
+        Ok((trace, Some(broken))) => return Ok((trace, broken)),
+        Ok((_, None)) => "replay finds nothing wrong with the counterexample".to_string(),
+        Err(error) => format!("replay refuses the counterexample: {error}"),
+    };
+    model.ask_again();
+    if let Some(impure) = model.impure() {
+        return Err(Impure(impure.to_string()));
+    }
+    if (0..REPEATS).any(|_| matches!(replay(model, schedule), Ok((_, Some(_))))) {
+        return Err(Impure(format!("a run is not the same when it is repeated: now and then {shown}")));
+    }
+    panic!("a bug in quorate: {shown}")
 }

@@ -12,7 +12,7 @@ mod minimise;
 use std::fmt;
 use std::sync::Arc;
 
-pub use confirm::{Length, Violation, confirm};
+pub use confirm::{Impure, Length, Violation, confirm};
 pub use minimise::{follow_causes, minimise};
 
 use crate::base::{ProcessId, Value};

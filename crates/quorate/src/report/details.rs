@@ -41,6 +41,8 @@ pub struct ExploreDetails {
     pub reductions: Vec<Reduction>,
     /// How often the search was done, until its reductions relied on nothing that it had not seen.
     pub repeats: u32,
+    /// Did processes sleep whose steps are found another way? That saves work, and changes no count.
+    pub sleep_sets: bool,
     /// How many vectors of local states were reached, if they were counted.
     pub system_states: Option<u64>,
     /// How many states the visited ones stand for, if that was counted.

@@ -2,12 +2,14 @@
 
 mod coverage;
 mod details;
+mod fallback;
 mod faults;
 mod verdict;
 mod watch;
 
 pub use coverage::Coverage;
 pub use details::{ComponentCounts, Details, ExploreDetails, LocalDetails, Stages, SymmetryCompared};
+pub use fallback::Fallback;
 pub use faults::{Covered, NotCovered, Warning};
 pub use verdict::{Stopped, Verdict};
 pub use watch::{Stone, Watch};
@@ -59,6 +61,8 @@ pub struct Report {
     pub faults: Vec<(StepKind, u64)>,
     /// The kinds of faults that were not looked for, though the answer could be another with them.
     pub not_covered: Vec<NotCovered>,
+    /// What was given up on the way, and done otherwise. The verdict does not depend on it.
+    pub fallbacks: Vec<Fallback>,
     /// How many threads searched.
     pub threads: usize,
     /// What the engine has to say beside that.
@@ -82,6 +86,7 @@ impl Report {
             coverage,
             faults: Vec::new(),
             not_covered: faults.into_iter().filter_map(not_covered).collect(),
+            fallbacks: Vec::new(),
             threads: 1,
             details,
         }

@@ -2,7 +2,8 @@
 
 use std::fmt;
 
-use crate::replay::Violation;
+use crate::model::{Model, Schedule};
+use crate::replay::{Impure, Length, Violation, confirm};
 
 /// The answer.
 ///
@@ -62,6 +63,14 @@ impl Verdict {
         }
     }
 
+    /// The verdict for a schedule that shows a violation, as replay confirms it.
+    pub fn shown_by(model: &Model, schedule: Schedule, length: Length) -> Self {
+        match confirm(model, schedule, length) {
+            Ok(violation) => Verdict::Violated(Box::new(violation)),
+            Err(Impure(what)) => Verdict::Unknown(Stopped::Impure(what)),
+        }
+    }
+
     /// The violation, if there is one.
     pub fn violation(&self) -> Option<&Violation> {
         match self {
@@ -107,9 +116,9 @@ pub enum Stopped {
         /// What it is made for.
         String,
     ),
-    /// A handler answered differently when it was asked twice: nothing can be concluded.
+    /// Code of the user's answered differently when it was asked twice: nothing can be concluded.
     Impure(
-        /// The handler, and what it answered.
+        /// Which, and what it answered.
         String,
     ),
     /// What was learned could not be kept, or not be read again.

@@ -26,12 +26,12 @@ pub enum Channel {
     Duplicating,
     /// At most so many messages of one sender wait at a receiver: a step that would send one more has to wait.
     Blocking(
-        /// How many.
+        /// How many, from 1 to [`Channel::SIZE_MAX`].
         usize,
     ),
     /// At most so many messages of one sender wait at a receiver: one more takes the place of the oldest.
     Overwriting(
-        /// How many.
+        /// How many, from 1 to [`Channel::SIZE_MAX`].
         usize,
     ),
 }
@@ -159,6 +159,20 @@ impl Channel {
         order == Order::None && room == Room::Unlimited
     }
 
+    /// How many messages of a sender have room at a receiver, if that is limited.
+    pub(crate) fn size(self) -> Option<usize> {
+        match self {
+            Channel::Blocking(size) | Channel::Overwriting(size) => Some(size),
+            _ => None,
+        }
+    }
+
+    /// Does it make a difference if one of two equal messages that wait is left out? It does to what is behind it, unless
+    /// that may skip it, and where it would take up room.
+    pub(crate) fn shows_missing_copies(self) -> bool {
+        !self.unordered_and_unbounded() && !self.may_skip()
+    }
+
     /// Can a message be delivered in a step of its own?
     pub(crate) fn can_deliver_in_steps(self) -> bool {
         self.unordered_and_unbounded() && !self.keeps_consumed()
@@ -210,7 +224,8 @@ impl std::str::FromStr for Channel {
     /// Reads what `Display` writes; a bounded channel without a size holds one message.
     fn from_str(text: &str) -> Result<Self, String> {
         let (name, size) = text.split_once(':').map_or((text, None), |(name, size)| (name, Some(size)));
-        let number = size.map_or(Some(1), |size| size.parse().ok().filter(|size| (1..=255).contains(size)));
+        let number = size
+            .map_or(Some(1), |size| size.parse().ok().filter(|size| (1..=Channel::SIZE_MAX).contains(size)));
         match (name, size, number) {
             ("bag", None, _) => Ok(Channel::Bag),
             ("lossy", None, _) => Ok(Channel::Lossy),
@@ -228,6 +243,9 @@ impl std::str::FromStr for Channel {
 }
 
 impl Channel {
+    /// The most messages of a sender that a channel of a limited size may have room for.
+    pub const SIZE_MAX: usize = 255;
+
     /// What can be given for a channel.
     pub const EXPECTED: &'static str = "bag, set, fifo, mailbox, lossy, lossy-fifo, lossy-mailbox, \
          duplicating, blocking:N or overwriting:N with N from 1 to 255";

@@ -31,11 +31,23 @@ pub enum WorldError {
         /// How large it may be.
         most: usize,
     },
+    /// A channel in which no message has room, or more than are counted.
+    ChannelSize {
+        /// How many messages of a sender have room.
+        size: usize,
+        /// How many may have.
+        most: usize,
+    },
     /// Messages in such channels are not delivered in steps of their own.
     DeliveryInSteps(
         /// The channel.
         Channel,
     ),
+    /// A process that must consume all that was delivered may be stuck with it, and a property looks at the end of runs.
+    EndsStuck {
+        /// The property.
+        property: String,
+    },
     /// Messages in such channels have no budget of losses.
     Losses(
         /// The channel.
@@ -61,10 +73,18 @@ impl fmt::Display for WorldError {
             WorldError::Budget { budget, most } => {
                 write!(f, "a budget of {budget} faults: expected at most {most}")
             }
+            WorldError::ChannelSize { size, most } => {
+                write!(f, "a channel with room for {size} messages of a sender: expected 1 to {most}")
+            }
             WorldError::DeliveryInSteps(channel) => write!(
                 f,
                 "messages in {channel} channels are not delivered in steps of their own: expected bags or sets, or \
                  delivery at once, which is equivalent"
+            ),
+            WorldError::EndsStuck { property } => write!(
+                f,
+                "'{property}' looks at the end of runs, and a process that must consume all that was delivered is stuck \
+                 where its transitions take fewer messages: expected delivery in steps, or at once"
             ),
             WorldError::Losses(channel) => {
                 write!(f, "messages in {channel} channels have no budget of losses")

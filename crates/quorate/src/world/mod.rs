@@ -29,7 +29,8 @@ pub enum Delivery {
     AtOnce,
     /// M-MP: a message is delivered in a step of its own; a process consumes some of what was delivered.
     InSteps,
-    /// MP: a message is delivered in a step of its own; a process consumes all that was delivered.
+    /// MP: a message is delivered in a step of its own; a process consumes all that was delivered. One whose transitions
+    /// take fewer messages is stuck then, so no property may look at the end of runs.
     InStepsConsumingAll,
 }
 

@@ -86,6 +86,10 @@ pub fn compose<E: ComponentChecker>(
             }
         }
     };
+    // Whatever answers differently when it is asked again, nothing can be concluded from it.
+    properties.iter().for_each(Property::ask_again);
+    let impure = properties.iter().find_map(Property::impure);
+    let found = impure.map_or(found, |what| Found::Stopped(Stopped::Impure(what.to_string())));
     let global_skeletons = global.skeletons() as u64;
     let coverage = Coverage {
         terminal_states: global_skeletons,

@@ -36,7 +36,7 @@ use protocol::{MidRun, ProtocolChecker, StepRef, too_large};
 use super::{Engine, Refusal, Search};
 use crate::base::ProcessId;
 use crate::model::{Model, Schedule, ScheduledStep, Snapshot, Taken};
-use crate::replay::{Length, Replay, confirm};
+use crate::replay::{Length, Replay};
 pub use crate::report::ComponentCounts;
 use crate::report::{Coverage, Details, Report, Stopped, Verdict, Watch};
 use crate::world::{Channel, Crashes, Delivery};
@@ -157,7 +157,7 @@ fn explain(
     }));
     // A composed run has steps that the violation does not need, as one that was found depth-first has: it is
     // shortened.
-    Verdict::Violated(Box::new(confirm(model, schedule, Length::MayShrink)))
+    Verdict::shown_by(model, schedule, Length::MayShrink)
 }
 
 /// A step of a process. Of equal messages the one that was sent first is consumed first, which is as good as any.

@@ -19,8 +19,8 @@ use crate::engine::{Engine as _, Search};
 use crate::kernel::{Kernel, State};
 use crate::model::{Model, Schedule};
 use crate::reduce::Reduction;
-use crate::replay::{Length, confirm, replay};
-use crate::report::{Coverage, Stopped, Verdict, Watch};
+use crate::replay::{Impure, Length, confirm, replay};
+use crate::report::{Coverage, Fallback, Report, Stopped, Verdict, Watch};
 
 /// The verdict for a violating state that a search with this kernel has found; `parents` are those that it remembered.
 pub(super) fn explain(
@@ -29,7 +29,7 @@ pub(super) fn explain(
     (engine, search): (&Explore, &Search),
     (found, parents): (Violating, Vec<(State, State)>),
     watch: &mut dyn Watch,
-) -> Verdict {
+) -> (Verdict, Option<Fallback>) {
     let path = match engine.order {
         Order::Depth => Ok((path(parents, found.state), found.panics)),
         Order::Breadth => path_to(kernel, engine, search, found, watch),
@@ -39,7 +39,7 @@ pub(super) fn explain(
             let schedule = kernel.schedule(&path, panics);
             shortest(model, engine, search, schedule, watch)
         }
-        Err(stopped) => Verdict::Unknown(stopped),
+        Err(stopped) => (Verdict::Unknown(stopped), None),
     }
 }
 
@@ -86,16 +86,20 @@ fn shortest(
     search: &Search,
     schedule: Option<Schedule>,
     watch: &mut dyn Watch,
-) -> Verdict {
+) -> (Verdict, Option<Fallback>) {
     let reduced = !search.reductions.which.is_empty();
     let symmetric = search.reductions.has(Reduction::Symmetry);
     let length = if engine.order == Order::Depth || reduced { Length::MayShrink } else { Length::Shortest };
     // A property that is not symmetric may hold at the end of this run, while it breaks at the end of one like it.
     let shows = |schedule: &Schedule| !symmetric || matches!(replay(model, schedule), Ok((_, Some(_))));
     let known = schedule.filter(shows).map(|schedule| confirm(model, schedule, length));
+    let known = match known.transpose() {
+        Ok(known) => known,
+        Err(Impure(what)) => return (Verdict::Unknown(Stopped::Impure(what)), None),
+    };
     if !reduced {
         let violation = known.expect("every path of states without reductions is a run");
-        return Verdict::Violated(Box::new(violation));
+        return (Verdict::Violated(Box::new(violation)), None);
     }
     let limit = known.is_some().then_some(search.tuning.explain_states);
     let again = Explore {
@@ -109,26 +113,35 @@ fn shortest(
     match known {
         // Whatever ends this search, the violation stays found.
         Some(known) => {
-            let shorter = again.search(model, &unreduced, watch).verdict;
-            Verdict::Violated(if let Verdict::Violated(shorter) = shorter {
-                shorter
-            } else {
-                Box::new(known)
-            })
+            let Report { verdict, coverage, .. } = again.search(model, &unreduced, watch);
+            match verdict {
+                Verdict::Violated(shorter) => (Verdict::Violated(shorter), None),
+                _ => {
+                    let given_up = Fallback::Shortest { states: coverage.states };
+                    (Verdict::Violated(Box::new(known)), Some(given_up))
+                }
+            }
         }
-        None => must_find(again.search(model, &unreduced, &mut UnlessInterrupted(watch)).verdict, symmetric),
+        None => {
+            let verdict = again.search(model, &unreduced, &mut UnlessInterrupted(watch)).verdict;
+            (must_find(model, verdict, symmetric), None)
+        }
     }
 }
 
 /// The verdict of a search without reductions where a reduced one has found a violation that replay does not confirm.
-fn must_find(verdict: Verdict, symmetric: bool) -> Verdict {
-    match verdict {
-        Verdict::Violated(_) | Verdict::Unknown(_) => verdict,
+fn must_find(model: &Model, verdict: Verdict, symmetric: bool) -> Verdict {
+    model.ask_again();
+    match (verdict, model.impure()) {
+        (verdict @ (Verdict::Violated(_) | Verdict::Unknown(_)), _) => verdict,
+        (_, Some(what)) => Verdict::Unknown(Stopped::Impure(what.to_string())),
         _ if symmetric => Verdict::Unknown(Stopped::Asymmetric(
             "a property does not treat processes of a symmetric role alike: leave out .symmetric() or mend the property"
                 .to_string(),
         )),
-        other => panic!("a bug in quorate: only a reduced search finds a violation: {}", other.word()),
+        (other, None) => {
+            panic!("a bug in quorate: only a reduced search finds a violation: {}", other.word())
+        }
     }
 }
 

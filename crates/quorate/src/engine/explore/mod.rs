@@ -18,10 +18,12 @@ pub(super) use run::limit_reached;
 use self::explain::explain;
 use self::run::{Ended, Violating, explore_once};
 use super::{Engine, Refusal, Search};
-use crate::kernel::{self, AllowedLocals, Kernel, Sleep};
+use crate::base::ProcessId;
+use crate::kernel::{self, AllowedLocals, Kernel, Sleep, Tuning};
 use crate::model::{Model, at_end};
 use crate::reduce::Reduction;
-use crate::report::{Details, ExploreDetails, Report, Stopped, SymmetryCompared, Verdict, Watch};
+use crate::report::{Details, ExploreDetails, Fallback, Report, Stopped, SymmetryCompared, Verdict, Watch};
+use crate::world::{Delivery, World};
 
 /// In which order states are expanded.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
@@ -74,7 +76,8 @@ pub struct Explore {
     pub visited: Visited,
     /// Of equal messages that wait for a process, at most so many besides the first: more are lost. What holds then
     /// holds within this limit, if it was reached. Not for properties that look at the end of runs, which may come
-    /// earlier then.
+    /// earlier then, nor where a message that is left out makes a difference: in channels that keep an order or have
+    /// little room, and where all that was delivered must be consumed.
     pub copies_max: Option<u32>,
     /// What is counted beside states.
     pub count: Count,
@@ -158,6 +161,13 @@ impl Engine for Explore {
             return Some(Refusal::CountsForgottenStates);
         }
         self.copies_max?;
+        let World { channel, delivery, .. } = *model.world();
+        if delivery == Delivery::InStepsConsumingAll {
+            return Some(Refusal::ConsumesCopies);
+        }
+        if channel.shows_missing_copies() {
+            return Some(Refusal::MissesCopies(channel));
+        }
         at_end(model).map(|property| Refusal::EndsComeEarlier { property: property.to_string() })
     }
 
@@ -172,6 +182,24 @@ impl Engine for Explore {
     fn search(&self, model: &Model, search: &Search, watch: &mut dyn Watch) -> Report {
         explore_and_read(model, self, search, watch, |_| ()).0
     }
+}
+
+/// What a search has given up of its reductions.
+fn given_up(model: &Model, kernel: &Kernel<'_>, search: &Search) -> Vec<Fallback> {
+    let name = |process: ProcessId| match model.monitor(process) {
+        Some(monitor) => format!("monitor '{}'", monitor.name()),
+        None => model.process(process).name().to_string(),
+    };
+    let Tuning { beliefs_max, members_max, .. } = search.tuning;
+    let beliefs = kernel.disbelieved().map(|process| Fallback::Beliefs {
+        process: name(process),
+        beliefs_max,
+        members_max,
+    });
+    let asked = &search.reductions;
+    let stubborn = asked.has(Reduction::Stubborn) && !kernel.in_use().contains(&Reduction::Stubborn);
+    let symmetry = kernel.without_symmetry().map(|why| Fallback::Symmetry(why.to_string()));
+    beliefs.chain(stubborn.then_some(Fallback::StubbornWithBeliefs)).chain(symmetry).collect()
 }
 
 /// Explores, and in the end reads from what is known of the model then.
@@ -219,6 +247,8 @@ pub(crate) fn explore_and_read<T>(
     }
     kernel.conclude();
     details.reductions = kernel.in_use();
+    details.sleep_sets = kernel.uses_sleep_sets();
+    let mut fallbacks = given_up(model, &kernel, search);
     details.symmetry = kernel
         .symmetry_compared()
         .map(|(steps, handler_calls, combinations)| SymmetryCompared { steps, handler_calls, combinations });
@@ -232,7 +262,9 @@ pub(crate) fn explore_and_read<T>(
     let verdict = match (unusable, ended) {
         (Some(stopped), _) | (None, Ended::Stopped(stopped)) => Verdict::Unknown(stopped),
         (None, Ended::Violated(found)) => {
-            explain(model, &mut kernel, (engine, search), (found, parents), watch)
+            let (verdict, shortest) = explain(model, &mut kernel, (engine, search), (found, parents), watch);
+            fallbacks.extend(shortest);
+            verdict
         }
         (None, Ended::Exhausted) if missed > 0.0 => Verdict::HoldsWithin(format!(
             "states are known by their fingerprints; some state was missed with a probability of {missed:.1e}"
@@ -242,6 +274,7 @@ pub(crate) fn explore_and_read<T>(
     let faults = model.world().faults().into_iter().map(|kind| (kind, kernel.steps_of(kind))).collect();
     let report = Report {
         faults,
+        fallbacks,
         threads: search.threads,
         ..Report::new(model, verdict, coverage, Details::Explore(details))
     };

@@ -37,8 +37,7 @@ pub(crate) struct Candidate {
     targets: Vec<Option<BTreeSet<u32>>>,
 }
 
-/// Up to how many combinations are looked at, and of how many is it tried which processes make no difference.
-const COMBINATIONS_MAX: u64 = 4_000_000;
+/// Of up to how many combinations is it tried which processes make no difference.
 const MERGED_MAX: usize = 4096;
 
 /// The ways in which a model could go wrong.
@@ -80,7 +79,7 @@ impl Closure<'_> {
             (0..self.processes.len()).map(|at| self.parted(at, property, classes)).collect();
         let sizes: Vec<usize> = parted.iter().flatten().map(Vec::len).collect();
         let product = sizes.iter().try_fold(1u64, |product, size| product.checked_mul(*size as u64));
-        let Some(count) = product.filter(|product| *product <= COMBINATIONS_MAX) else {
+        let Some(count) = product.filter(|product| *product <= self.tuning.combinations_max) else {
             candidates.too_many = true;
             return;
         };

@@ -20,11 +20,12 @@ use crate::world::Channel;
 /// The steps of a configuration or a belief.
 type Leads = Vec<Lead>;
 
-/// A belief with more members than this is a sign that the process is better searched as it is.
-const MEMBERS_MAX: usize = 4096;
-
-/// The same for this many beliefs.
-const BELIEFS_MAX: usize = 1 << 20;
+/// A process with more beliefs, or one with more members, is better searched as it is.
+#[derive(Clone, Copy)]
+pub(in crate::kernel) struct BeliefLimits {
+    pub(in crate::kernel) beliefs_max: usize,
+    pub(in crate::kernel) members_max: usize,
+}
 
 /// One process, or one monitor.
 pub(in crate::kernel) struct ProcessStates {
@@ -32,8 +33,8 @@ pub(in crate::kernel) struct ProcessStates {
     beliefs: Option<Beliefs>,
 }
 
-#[derive(Default)]
 struct Beliefs {
+    limits: BeliefLimits,
     sets: Numbering<Arc<[ConfigurationId]>>,
     steps: HashMap<ConfigurationId, Arc<Leads>>,
     /// There were too many beliefs or members: what is known since then means nothing.
@@ -49,11 +50,11 @@ impl ProcessStates {
     pub(in crate::kernel) fn prepare(
         &mut self,
         live: Option<Arc<Live>>,
-        believing: bool,
+        believing: Option<BeliefLimits>,
         ask: &mut AskContext<'_>,
     ) {
         self.graph.prepare(live, ask.model.world().channel);
-        self.beliefs = believing.then(Beliefs::default);
+        self.beliefs = believing.map(Beliefs::within);
         if let Some(beliefs) = &mut self.beliefs {
             beliefs.close(BTreeSet::from([0]), &mut self.graph, ask);
         }
@@ -146,6 +147,10 @@ impl ProcessStates {
 }
 
 impl Beliefs {
+    fn within(limits: BeliefLimits) -> Self {
+        Beliefs { limits, sets: Numbering::default(), steps: HashMap::new(), too_many: false }
+    }
+
     /// The steps of a configuration.
     fn leads(
         &mut self,
@@ -171,7 +176,8 @@ impl Beliefs {
             let leads = self.leads(member, graph, ask);
             let silent = leads.iter().filter_map(|lead| lead.to).filter(|(_, sends)| *sends == NOTHING);
             waiting.extend(silent.map(|(next, _)| next).filter(|next| members.insert(*next)));
-            self.too_many |= members.len() > MEMBERS_MAX || self.sets.len() > BELIEFS_MAX;
+            let BeliefLimits { beliefs_max, members_max } = self.limits;
+            self.too_many |= members.len() > members_max || self.sets.len() > beliefs_max;
         }
         self.sets.number(members.into_iter().collect())
     }

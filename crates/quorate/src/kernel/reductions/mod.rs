@@ -11,7 +11,7 @@ mod stable;
 mod stubborn;
 mod symmetry;
 
-pub(in crate::kernel) use beliefs::ProcessStates;
+pub(in crate::kernel) use beliefs::{BeliefLimits, ProcessStates};
 pub(in crate::kernel) use certificate::{Certificate, Why};
 pub(in crate::kernel) use inert::live;
 pub(in crate::kernel) use orbits::{Orbits, ViewId};

@@ -37,6 +37,11 @@ impl SleepSets {
         SleepSets { sleep, asleep }
     }
 
+    /// Does anybody sleep?
+    pub(in crate::kernel) fn in_use(&self) -> bool {
+        self.sleep != Sleep::Nobody
+    }
+
     /// Who sleeps after a step of a process that sent messages to these.
     pub(in crate::kernel) fn after(&mut self, process: ProcessId, receivers: ProcessSet) -> SleepSetId {
         let number = self.asleep.number(match self.sleep {

@@ -12,24 +12,22 @@ use crate::base::Value;
 use crate::model::Model;
 use crate::property::{Property, When};
 
-/// More combinations of views than this are not tried: the property is taken for one that may hold again.
-const COMBINATIONS_MAX: usize = 200_000;
-
 /// What one process shows to a property, and how that changes in its steps.
 struct Shown {
     values: Vec<Value>,
     changes: BTreeSet<(usize, usize)>,
 }
 
-/// Is every property that must always hold one of a single process, or broken for ever once it is broken?
-pub(in crate::kernel) fn all_stable(model: &Model, states_of: &[ProcessStates]) -> bool {
+/// Is every property that must always hold one of a single process, or broken for ever once it is broken? One with more
+/// combinations of views than `most` is taken for one that may hold again.
+pub(in crate::kernel) fn all_stable(model: &Model, states_of: &[ProcessStates], most: usize) -> bool {
     let always = model.properties().iter().filter(|property| property.when() == When::Always);
     always.into_iter().all(|property| {
         let shown: Vec<Shown> = states_of[..model.processes().len()]
             .iter()
             .filter_map(|states| shown(property, states))
             .collect();
-        shown.len() <= 1 || is_stable(property, &shown)
+        shown.len() <= 1 || is_stable(property, &shown, most)
     })
 }
 
@@ -58,11 +56,11 @@ fn shown(property: &Property, states: &ProcessStates) -> Option<Shown> {
     Some(shown)
 }
 
-fn is_stable(property: &Property, shown: &[Shown]) -> bool {
+fn is_stable(property: &Property, shown: &[Shown], most: usize) -> bool {
     let mut combinations = 1usize;
     for process in shown {
         combinations = combinations.saturating_mul(process.values.len());
-        if combinations > COMBINATIONS_MAX {
+        if combinations > most {
             return false;
         }
     }

@@ -57,7 +57,7 @@ impl Command for Check {
         let page = if given.get_flag("json") {
             json.clone()
         } else {
-            let off = reductions::switched_off(&job.search.reductions, &job.refused, &report);
+            let off = reductions::switched_off(&job.refused, &report);
             text::answer(&about, &job.model, &report, &off, time)
         };
         // Both are tried before either failure is reported: one of them may keep the answer.

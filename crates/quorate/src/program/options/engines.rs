@@ -31,14 +31,14 @@ pub(crate) const ENGINES: [EngineOption; 4] = [
     EngineOption {
         engine: &Explore::DEFAULT,
         former_name: None,
-        heeds: &["order", "visited", "copies-max", "count-system-states"],
+        heeds: &["order", "visited", "copies-max", "count-system-states", "threads"],
         options: Vec::new,
         build: |given| Ok(Box::new(explore(given.matches))),
     },
     EngineOption {
         engine: &Local::DEFAULT,
         former_name: None,
-        heeds: &["order", "visited", "copies-max", "combine-by", "own-steps-max"],
+        heeds: &["order", "visited", "copies-max", "combine-by", "own-steps-max", "threads"],
         options: local_options,
         build: |given| Ok(Box::new(local(given.matches))),
     },
@@ -55,7 +55,7 @@ pub(crate) const ENGINES: [EngineOption; 4] = [
     EngineOption {
         engine: &Components::DEFAULT,
         former_name: Some("dir"),
-        heeds: &["components", "group", "store", "resume"],
+        heeds: &["components", "group", "store", "resume", "threads"],
         options: components::options,
         build: |given| {
             let partition = components::chosen(given.model, given.matches)?;
@@ -103,7 +103,7 @@ pub(super) fn options(engines: &[EngineOption]) -> Vec<Arg> {
 
 /// How the engine `local` goes about it.
 fn local_options() -> Vec<Arg> {
-    let number = |text: &str| number(text, 0, u64::from(u32::MAX));
+    let number = |text: &str| number(text, 1, u64::from(u32::MAX));
     let args = [
         Arg::new("combine-by")
             .alias("classes")
@@ -190,7 +190,12 @@ fn refuse_foreign_options(
     chosen: &EngineOption,
     matches: &ArgMatches,
 ) -> Result<(), Failure> {
-    let given = |option: &&str| matches.value_source(option) == Some(ValueSource::CommandLine);
+    // One thread is what every engine has.
+    let one_thread = matches.get_one::<u64>("threads") == Some(&1);
+    let given = |option: &&str| {
+        matches.value_source(option) == Some(ValueSource::CommandLine)
+            && !(*option == "threads" && one_thread)
+    };
     let mut heeded = engines.iter().flat_map(|engine| engine.heeds);
     let Some(option) = heeded.find(|option| given(option) && !chosen.heeds.contains(option)) else {
         return Ok(());

@@ -1,5 +1,6 @@
 //! Reductions on the command line: which are asked for, which can be used, and why others cannot.
 
+use clap::parser::ValueSource;
 use clap::{Arg, ArgMatches};
 use serde::Serialize;
 
@@ -81,7 +82,28 @@ pub(crate) fn chosen(
             (checked.map_err(|refused| Failure::Usage(refusals::of_reduction(&refused)))?, Vec::new())
         }
     };
+    heed_stubborn_options(&reductions, &refused, matches)?;
     Ok((Reductions { refinement, seeds, ..reductions }, refused))
+}
+
+/// What is asked for is never ignored: options of stubborn sets where there are none are an error.
+fn heed_stubborn_options(
+    reductions: &Reductions,
+    refused: &[Refused],
+    matches: &ArgMatches,
+) -> Result<(), Failure> {
+    let given = |option: &&str| matches.value_source(option) == Some(ValueSource::CommandLine);
+    let Some(option) = ["stubborn-split", "stubborn-from"].into_iter().find(given) else { return Ok(()) };
+    if reductions.has(Reduction::Stubborn) {
+        return Ok(());
+    }
+    let reason = refused.iter().find(|refused| refused.reduction == Reduction::Stubborn);
+    let reason = reason.map(|refused| refusals::with_option(&refused.reason));
+    let expected = "expected --reduce stubborn, or auto with an engine that uses it".to_string();
+    Err(Failure::Usage(format!(
+        "--{option} is about stubborn sets, which are not used: {}",
+        reason.unwrap_or(expected)
+    )))
 }
 
 /// A reduction that was not used, and why.
@@ -92,24 +114,15 @@ pub(crate) struct SwitchedOff {
 }
 
 /// What was switched off: before the search, and in it.
-pub(crate) fn switched_off(asked: &Reductions, refused: &[Refused], report: &Report) -> Vec<SwitchedOff> {
+pub(crate) fn switched_off(refused: &[Refused], report: &Report) -> Vec<SwitchedOff> {
     let before = refused.iter().map(|refused| SwitchedOff {
         reduction: refused.reduction.name(),
         reason: refusals::with_option(&refused.reason),
     });
-    // Where nothing was searched, nothing was reduced.
-    let searched_without = report.explored().is_some_and(|explored| {
-        asked.has(Reduction::Stubborn)
-            && asked.has(Reduction::Beliefs)
-            && !explored.reductions.contains(&Reduction::Stubborn)
+    let in_it = report.fallbacks.iter().filter_map(|fallback| {
+        Some(SwitchedOff { reduction: fallback.reduction()?.name(), reason: fallback.to_string() })
     });
-    let reason = "a property may hold again after it was broken, which it does not find with beliefs";
-    let dropped = searched_without
-        .then(|| SwitchedOff { reduction: Reduction::Stubborn.name(), reason: reason.to_string() });
-    let without_symmetry = report.explored().and_then(|explored| explored.without_symmetry.clone());
-    let without_symmetry =
-        without_symmetry.map(|reason| SwitchedOff { reduction: Reduction::Symmetry.name(), reason });
-    before.chain(dropped).chain(without_symmetry).collect()
+    before.chain(in_it).collect()
 }
 
 /// The names of reductions.

@@ -235,6 +235,7 @@ fn crash_in_steps(reason: &MustCrashInSteps) -> String {
 pub(crate) fn with_option(error: &WorldError) -> String {
     match error {
         WorldError::DeliveryInSteps(_) => format!("{error}: use --delivery at-once"),
+        WorldError::EndsStuck { .. } => format!("{error}: use --delivery in-steps or at-once"),
         WorldError::Losses(_) => format!("{error}: leave out --lose"),
         other => other.to_string(),
     }

@@ -403,6 +403,10 @@ pub(crate) struct Answer {
     reductions: Vec<&'static str>,
     /// Reductions that were not used, and why.
     switched_off: Vec<SwitchedOff>,
+    /// What was given up on the way, these reductions included.
+    fallbacks: Vec<String>,
+    /// Did processes sleep whose steps are found another way? If global states were searched.
+    sleep_sets: Option<bool>,
     states: u64,
     transitions: u64,
     depth: u32,
@@ -505,6 +509,8 @@ impl Answer {
             visited: asked.visited,
             reductions: explored.map_or_else(Vec::new, |explored| reductions::names(&explored.reductions)),
             switched_off: asked.switched_off,
+            fallbacks: report.fallbacks.iter().map(ToString::to_string).collect(),
+            sleep_sets: explored.map(|explored| explored.sleep_sets),
             states: coverage.states,
             transitions: coverage.transitions,
             depth: coverage.depth,

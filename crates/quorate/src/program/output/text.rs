@@ -306,6 +306,9 @@ fn figures(
     for SwitchedOff { reduction, reason } in off {
         rows.push(("not reduced", String::new(), format!("{reduction}: {reason}")));
     }
+    for fallback in report.fallbacks.iter().filter(|fallback| fallback.reduction().is_none()) {
+        rows.push(("given up", String::new(), fallback.to_string()));
+    }
     for (fault, fired, note) in world::rows(model, report) {
         rows.push((fault, fired.map(grouped).unwrap_or_default(), note));
     }

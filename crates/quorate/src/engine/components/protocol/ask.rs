@@ -41,7 +41,7 @@ impl ProtocolChecker<'_> {
         let known = self.locals.len();
         let state = self.model.process(process).initial().clone();
         let hash = state.content_hash();
-        let local = self.number_local(state);
+        let local = self.number_local(process, state);
         if self.locals.len() > known {
             self.asked.push(vec![INITIAL, process.index() as u64, hash]);
         }
@@ -92,7 +92,7 @@ impl ProtocolChecker<'_> {
         candidates: &[Candidate],
     ) -> Vec<Vec<Candidate>> {
         let ProtocolChecker { handlers, locals, messages, .. } = self;
-        let of = Asked { process, transition, state: locals.value(local) };
+        let of = Asked { process, transition, state: &locals.value(local).1 };
         let envelope = |at: usize| &messages.value(candidates[at].message).1;
         let mut offers: Vec<usize> = (0..candidates.len()).collect();
         offers.sort_by_key(|at| envelope(*at).from);
@@ -118,7 +118,7 @@ impl ProtocolChecker<'_> {
             return Arc::clone(answers);
         }
         let ProtocolChecker { handlers, locals, messages, .. } = self;
-        let of = Asked { process, transition, state: locals.value(local) };
+        let of = Asked { process, transition, state: &locals.value(local).1 };
         let envelopes: Vec<&Envelope> = consumed.iter().map(|message| &messages.value(*message).1).collect();
         let outcomes = handlers.ask_selected(of, &envelopes).unwrap_or_default();
         let outcome_hash = hash_of(&outcomes);
@@ -132,7 +132,10 @@ impl ProtocolChecker<'_> {
                         self.number_message(sending.to, Envelope { from: process, body: sending.body })
                     });
                     let sent = sent.collect();
-                    Answer { done: Some((self.number_local(state), sent)), choices: indices(&choices) }
+                    Answer {
+                        done: Some((self.number_local(process, state), sent)),
+                        choices: indices(&choices),
+                    }
                 }
                 Err(Panicked { choices, .. }) => Answer { done: None, choices: indices(&choices) },
             });
@@ -150,10 +153,10 @@ impl ProtocolChecker<'_> {
         if restarts >= self.model.fault_limits_of(process).restarts {
             return None;
         }
-        let done = match self.handlers.restarted(process, self.locals.value(local)) {
+        let done = match self.handlers.restarted(process, &self.locals.value(local).1) {
             Ok(state) => {
                 let (known, hash) = (self.locals.len(), state.content_hash());
-                let state = self.number_local(state);
+                let state = self.number_local(process, state);
                 if self.locals.len() > known {
                     self.asked.push(vec![RESTART, process.index() as u64, local.into(), hash]);
                 }
@@ -172,7 +175,7 @@ impl ProtocolChecker<'_> {
     pub(super) fn is_interested(&mut self, process: ProcessId, local: LocalId, message: MessageId) -> bool {
         let ProtocolChecker { model, handlers, locals, messages, .. } = self;
         let envelope = &messages.value(message).1;
-        let state = locals.value(local);
+        let state = &locals.value(local).1;
         let transitions = model.process(process).transitions().iter().enumerate();
         transitions.filter(|(_, one)| one.trigger().listens_to(envelope.from)).any(|(transition, _)| {
             let keys = handlers.select(Asked { process, transition, state }, &[envelope]);

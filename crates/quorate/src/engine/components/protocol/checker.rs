@@ -90,7 +90,9 @@ pub(crate) struct ProtocolChecker<'m> {
     /// Are these the components inside a component?
     is_inside: bool,
     pub(super) messages: Numbering<(ProcessId, Envelope)>,
-    pub(super) locals: Numbering<Value>,
+    /// Local states, of each process by itself: of two processes they may be equal though they were made by different
+    /// code, which equality need not show.
+    pub(super) locals: Numbering<(ProcessId, Value)>,
     pub(super) local_points: Numbering<LocalPoint>,
     /// Answers of handlers.
     pub(super) answers: HashMap<HandlerInput, Arc<[Answer]>>,
@@ -139,8 +141,12 @@ impl<'m> ProtocolChecker<'m> {
         self.messages.number((to, envelope))
     }
 
-    pub(super) fn number_local(&mut self, local: Value) -> LocalId {
-        self.locals.number(local)
+    pub(super) fn number_local(&mut self, process: ProcessId, local: Value) -> LocalId {
+        self.locals.number((process, local))
+    }
+
+    pub(super) fn local(&self, local: LocalId) -> &Value {
+        &self.locals.value(local).1
     }
 
     /// What properties see of a local state.
@@ -148,7 +154,7 @@ impl<'m> ProtocolChecker<'m> {
         if let Some(known) = self.observed.get(&local) {
             return *known;
         }
-        let state = self.locals.value(local);
+        let state = &self.locals.value(local).1;
         let seen: ObservedState =
             self.model.properties().iter().map(|property| property.observe(state)).collect();
         let number = self.observed_states.number(seen) as usize;
@@ -170,7 +176,7 @@ impl<'m> ProtocolChecker<'m> {
             (*from, *to, body.content_hash())
         };
         let mut hasher = DefaultHasher::new();
-        let local = self.locals.value(*local).content_hash();
+        let local = self.local(*local).content_hash();
         (process, local, kind, transition, choices, consumed.len()).hash(&mut hasher);
         // What is consumed stands in the order of its numbers, which the hash must not depend on.
         let consumed = consumed.iter().map(|(message, from)| (content(message), from));
@@ -196,7 +202,8 @@ impl<'m> ProtocolChecker<'m> {
             return Some(asked);
         }
         let local = usize::try_from(*asked.get(2)?).ok()?;
-        asked[2] = self.number_local(other.locals.values().get(local)?.clone()).into();
+        let (process, local) = other.locals.values().get(local)?.clone();
+        asked[2] = self.number_local(process, local).into();
         for message in asked.iter_mut().skip(5) {
             *message = self.message_of(other, u32::try_from(*message).ok()?).into();
         }
@@ -222,7 +229,7 @@ impl ComponentChecker for ProtocolChecker<'_> {
     }
 
     fn observed(&self, observed: usize) -> &Value {
-        self.locals.value(self.examples[observed])
+        self.local(self.examples[observed])
     }
 
     fn learned(&mut self) -> Option<Vec<Vec<u64>>> {
@@ -261,7 +268,7 @@ impl ComponentChecker for ProtocolChecker<'_> {
     fn step_of(&mut self, other: &Self, _: usize, agent: usize, step: &StepRef) -> (usize, StepRef) {
         let step = step.contents.as_ref();
         let StepContents { process, kind, transition, choices, .. } = step.clone();
-        let local = self.number_local(other.locals.value(step.local).clone());
+        let local = self.number_local(process, other.local(step.local).clone());
         let mut consumed: Vec<(MessageId, Option<Origin>)> =
             step.consumed.iter().map(|(message, from)| (self.message_of(other, *message), *from)).collect();
         consumed.sort_unstable();
@@ -271,7 +278,8 @@ impl ComponentChecker for ProtocolChecker<'_> {
     }
 
     fn observed_of(&mut self, other: &Self, observed: usize) -> usize {
-        let local = self.number_local(other.observed(observed).clone());
+        let (process, local) = other.locals.value(other.examples[observed]).clone();
+        let local = self.number_local(process, local);
         self.observe(local)
     }
 
