@@ -9,6 +9,7 @@ mod conjunctions;
 mod corpus;
 mod dir;
 mod ends;
+mod limits;
 mod local;
 mod mutants;
 mod mutants_worlds;

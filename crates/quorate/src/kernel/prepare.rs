@@ -13,7 +13,7 @@ use super::process::{AskContext, Live, Start};
 use super::reductions::{Needs, ProcessStates, SleepSets, Stubborn, Symmetry, all_stable, live, saturate};
 use super::state::State;
 use crate::base::ProcessId;
-use crate::base::{Mutant, Mutants};
+use crate::base::{Mutant, Mutants, discard};
 use crate::model::Model;
 use crate::reduce::{Reduction, Reductions};
 
@@ -33,10 +33,13 @@ pub(crate) struct Kernel<'m> {
     pub(super) mutants: Mutants,
     /// How much had been seen of the processes when the reductions were built.
     pub(super) seen_at_start: usize,
+    /// Have there been walks, to see something before the first search?
+    walked: bool,
+    prepared: bool,
 }
 
 impl<'m> Kernel<'m> {
-    /// Nothing is known yet. Processes may sleep only in a breadth-first search, and only where steps commute.
+    /// Nothing is known yet, and nothing can be searched before it is [prepared](Kernel::prepare). Processes may sleep only in a breadth-first search, and only where steps commute.
     pub(crate) fn new(model: &'m Model, options: &Options, sleep: Sleep) -> Self {
         let mut ask = AskContext::new(model);
         let states_of: Vec<ProcessStates> = (0..model.processes().len() + model.monitors().len())
@@ -65,17 +68,21 @@ impl<'m> Kernel<'m> {
             symmetry: None,
             mutants: options.tuning.mutants,
             seen_at_start: 0,
+            walked: false,
+            prepared: false,
         };
         for (at, states) in kernel.states_of.iter_mut().enumerate() {
             states.graph.allowed_locals =
                 options.allowed_locals.as_ref().and_then(|allowed| allowed.get(at).cloned());
             states.graph.copies_max = options.copies_max.map(|most| most as usize + 1);
         }
-        if kernel.relies_on_seen() && !kernel.mutants.has(Mutant::NoSaturation) {
-            kernel.sample_local_steps();
-        }
-        kernel.prepare();
         kernel
+    }
+
+    /// Gives back what is known, without waiting for it.
+    pub(crate) fn discard(self) {
+        let Kernel { ask, states_of, tree, views, stubborn, symmetry, .. } = self;
+        discard((ask.mail, states_of, tree, views, stubborn, symmetry));
     }
 
     /// Do reductions rely on what was seen of the processes?
@@ -101,6 +108,10 @@ impl<'m> Kernel<'m> {
     /// Prepares a search, with reductions built on all that was seen of the processes so far. Answers of handlers stay
     /// known; numbers of states get another meaning.
     pub(crate) fn prepare(&mut self) {
+        let walks = self.relies_on_seen() && !self.mutants.has(Mutant::NoSaturation);
+        if walks && !std::mem::replace(&mut self.walked, true) {
+            self.sample_local_steps();
+        }
         let too_many = self.states_of.iter().enumerate().filter(|(_, states)| states.too_many_beliefs());
         self.disbelieved.extend(too_many.map(|(at, _)| at));
         let symmetric = self.reductions.has(Reduction::Symmetry);
@@ -118,6 +129,7 @@ impl<'m> Kernel<'m> {
         }
         self.stubborn =
             self.needs().map(|needs| Stubborn::new(needs, &self.states_of, &self.ask.mail, self.model));
+        self.prepared = true;
         self.symmetry = symmetric.then(|| Symmetry::new(self.model));
         self.number_anew(&GroupOrder::in_order(self.states_of.len()));
     }
@@ -153,7 +165,8 @@ impl<'m> Kernel<'m> {
     /// The reductions that are in use: stubborn sets may turn out not to go with beliefs, for properties that may hold
     /// again after they were broken.
     pub(crate) fn in_use(&self) -> Vec<Reduction> {
-        let used = |reduction: &Reduction| *reduction != Reduction::Stubborn || self.stubborn.is_some();
+        let stubborn = self.stubborn.is_some() || !self.prepared;
+        let used = |reduction: &Reduction| *reduction != Reduction::Stubborn || stubborn;
         self.reductions.which.iter().copied().filter(used).collect()
     }
 

@@ -4,6 +4,7 @@
 //! Held by: tests/verdicts.rs.
 
 use super::{Broken, follow_causes, minimise, replay};
+use crate::base::unless_stopped;
 use crate::model::{Model, Schedule, Trace};
 
 /// A violated property and the run that shows it.
@@ -25,25 +26,29 @@ pub enum Length {
     MayShrink,
 }
 
-/// The violation that a schedule shows, as replay confirms it.
+/// The violation that a schedule shows, as replay confirms it. If there is a sign to stop, it is left as long as it is
+/// by then.
 ///
 /// # Panics
 ///
 /// If replay does not accept the schedule, or finds nothing broken: then the engine that found it is wrong.
-pub fn confirm(model: &Model, mut schedule: Schedule, length: Length) -> Violation {
+pub fn confirm(model: &Model, schedule: Schedule, length: Length) -> Violation {
     let confirmed = |schedule: &Schedule| match replay(model, schedule) {
-        Ok((trace, Some(broken))) => (trace, broken),
+        Ok((trace, Some(broken))) => Violation { broken, trace },
         Ok((_, None)) => panic!("a bug in quorate: replay finds nothing wrong with the counterexample"),
         Err(error) => panic!("a bug in quorate: replay refuses the counterexample: {error}"),
     };
-    let (mut trace, broken) = confirmed(&schedule);
-    if length == Length::MayShrink {
-        schedule = minimise(model, schedule, &broken);
-        (trace, _) = confirmed(&schedule);
+    let found = confirmed(&schedule);
+    let (schedule, violation) = match length {
+        Length::Shortest => (schedule, found),
+        Length::MayShrink => {
+            let shorter = minimise(model, schedule, &found.broken);
+            let Some(violation) = unless_stopped(|| confirmed(&shorter)) else { return found };
+            (shorter, violation)
+        }
+    };
+    if !model.world().channel.commutes() || model.start().is_some() {
+        return violation;
     }
-    if model.world().channel.commutes() && model.start().is_none() {
-        schedule = follow_causes(&schedule, &trace);
-    }
-    let (trace, broken) = confirmed(&schedule);
-    Violation { broken, trace }
+    unless_stopped(|| confirmed(&follow_causes(&schedule, &violation.trace))).unwrap_or(violation)
 }

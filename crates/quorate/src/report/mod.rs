@@ -2,11 +2,16 @@
 
 mod coverage;
 mod details;
+mod stop;
 mod verdict;
 mod watch;
 
 pub use coverage::Coverage;
 pub use details::{ComponentCounts, Details, ExploreDetails, LocalDetails, Stages};
+pub(crate) use stop::Sentinel;
+pub use stop::{Stop, heeding};
+
+pub use crate::base::heed;
 pub use verdict::{Stopped, Verdict};
 pub use watch::{Stone, Watch};
 

@@ -7,7 +7,7 @@
 
 use super::split::GroupOrder;
 use super::views::{PropertyViews, ViewId};
-use crate::base::{Pairs, ProcessId, ProcessSet};
+use crate::base::{Pairs, ProcessId, ProcessSet, heed};
 use crate::kernel::process::{AskContext, NOTHING, SendListId};
 use crate::kernel::reductions::{ProcessStates, SleepSets};
 use crate::kernel::state::{Side, SleepSetId};
@@ -140,6 +140,7 @@ impl Group {
         if self.steps(state).is_some() {
             return;
         }
+        heed();
         let start = self.steps.len();
         let (view, panics) = match &mut self.kind {
             Kind::Nobody => (context.views.nobody(), false),
@@ -226,6 +227,7 @@ impl Group {
         if let Some(known) = self.arrival(state, sends) {
             return known;
         }
+        heed();
         let arrived = match &mut self.kind {
             Kind::Nobody => unreachable!("nobody receives nothing"),
             Kind::Process(process) => {

@@ -15,7 +15,7 @@
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use super::beliefs::ProcessStates;
-use crate::base::{ProcessId, Renaming, fold};
+use crate::base::{ProcessId, Renaming, fold, heed};
 use crate::kernel::process::{AskContext, ConfigurationId, Edge, MessageId, Messages, SendListId};
 use crate::model::Model;
 
@@ -120,6 +120,7 @@ impl Symmetry {
     fn orbit(vector: Vec<u32>, swaps: &[&Swap]) -> Option<BTreeSet<Vec<u32>>> {
         let (mut orbit, mut waiting) = (BTreeSet::from([vector.clone()]), vec![vector]);
         while let Some(vector) = waiting.pop() {
+            heed();
             for swap in swaps {
                 let swapped = swap.apply(&vector)?;
                 if !orbit.contains(&swapped) {
@@ -181,6 +182,7 @@ impl Symmetry {
         let (mut orbit, mut places) = (vec![(process, state)], BTreeMap::from([((process, state), 0)]));
         let mut at = 0;
         while at < orbit.len() {
+            heed();
             let (process, state) = orbit[at];
             for swap in 0..self.swaps.len() {
                 let image = self.learn_image(swap, process, state, states_of, ask);
@@ -198,6 +200,7 @@ impl Symmetry {
             if classes[start.0][start.1] != UNKNOWN {
                 continue;
             }
+            heed();
             let class = self.class_count;
             self.class_count += 1;
             classes[start.0][start.1] = class;
@@ -308,6 +311,7 @@ pub(in crate::kernel) fn saturate(states_of: &mut [ProcessStates], ask: &mut Ask
             for ids in &generators {
                 let to = ids.of(ProcessId::new(process)).index();
                 for edge in &edges {
+                    heed();
                     let local = |local| {
                         ask.model.symmetry().rename_state(states_of[process].graph.local_value(local), ids)
                     };

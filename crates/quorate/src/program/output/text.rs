@@ -19,10 +19,11 @@ use crate::replay::Broken;
 use crate::report::{ClosureSize, ComponentCounts, Coverage, LocalDetails, Report, Stages, Stopped, Verdict};
 
 /// Why a search stopped, with its numbers set for people.
-pub(crate) fn stopped(stopped: &Stopped) -> String {
-    match stopped {
+pub(crate) fn stopped(why: &Stopped) -> String {
+    match why {
         Stopped::States(limit) => format!("the limit of {} states was reached", grouped(*limit)),
         Stopped::Memory(limit) => format!("the limit of {} of memory was reached", bytes(*limit)),
+        Stopped::Untraced(last) => format!("{}: {}", Stopped::SEEN, stopped(last)),
         other => other.to_string(),
     }
 }
@@ -70,6 +71,9 @@ pub(crate) fn answer(
         Verdict::Holds => format!("{} {properties}\n{instance}\n", "holds:".green().bold()),
         Verdict::HoldsWithin(reservation) => {
             format!("{} {properties}\n{reservation}\n{instance}\n", "holds within:".green().bold())
+        }
+        Verdict::Unknown(reason @ Stopped::Untraced(_)) => {
+            format!("{} {}\n{instance}\n", "unknown:".yellow().bold(), stopped(reason))
         }
         Verdict::Unknown(reason) => format!(
             "{} {}\nno violation of {properties} in the {} states seen\n{instance}\n",
