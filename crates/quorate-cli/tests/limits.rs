@@ -3,12 +3,17 @@
 
 #![cfg(unix)]
 
+use std::fs::File;
 use std::os::unix::process::ExitStatusExt as _;
-use std::process::{Command, Output, Stdio};
+use std::process::{Command, ExitStatus};
+use std::sync::atomic::{AtomicU32, Ordering};
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
 use crate::program::{command, run, scratch};
+
+/// How many times the program was run.
+static RUNS: AtomicU32 = AtomicU32::new(0);
 
 const LATE_MAX: Duration = Duration::from_secs(15);
 
@@ -25,9 +30,20 @@ const ENDLESS: [&[&str]; 9] = [
     &["graph", "paxos", "--proposers", "6", "--acceptors", "7", "--closure"],
 ];
 
-/// Runs the program, with a signal after some time if one is given. The answer must come soon.
-fn ended(words: &[&str], signal: Option<(&str, Duration)>) -> Output {
-    let mut child = command(words).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("it starts");
+/// How the program ended, and what it printed.
+struct Ended {
+    status: ExitStatus,
+    stdout: String,
+    stderr: String,
+}
+
+/// Runs the program, with a signal after some time if one is given. The answer must come soon. What it prints goes to
+/// files, which never keep it waiting.
+fn ended(words: &[&str], signal: Option<(&str, Duration)>) -> Ended {
+    let number = RUNS.fetch_add(1, Ordering::Relaxed);
+    let files = ["out", "err"].map(|end| scratch(&format!("limits-{number}.{end}")));
+    let [stdout, stderr] = files.each_ref().map(|file| File::create(file).expect("a file"));
+    let mut child = command(words).stdout(stdout).stderr(stderr).spawn().expect("it starts");
     if let Some((signal, after)) = signal {
         sleep(after);
         let sent = Command::new("kill").args([signal, &child.id().to_string()]).status();
@@ -42,19 +58,23 @@ fn ended(words: &[&str], signal: Option<(&str, Duration)>) -> Output {
         }
         sleep(Duration::from_millis(10));
     }
-    child.wait_with_output().expect("it has ended")
+    let status = child.wait().expect("it has ended");
+    let [stdout, stderr] = files.map(|file| {
+        let text = std::fs::read_to_string(&file).expect("text");
+        std::fs::remove_file(file).expect("the file is there");
+        text
+    });
+    Ended { status, stdout, stderr }
 }
 
 #[test]
 fn a_limit_on_time_ends_every_phase() {
     for words in ENDLESS {
-        for limit in ["0", "1"] {
-            let output = ended(&[words, &["--quiet", "--time-max", limit]].concat(), None);
-            let text = String::from_utf8_lossy(&output.stdout);
-            assert_eq!(output.status.code(), Some(2), "{words:?}: {text}");
-            assert_eq!(output.stderr, b"", "{words:?}: {}", String::from_utf8_lossy(&output.stderr));
-            assert!(text.contains("seconds was reached"), "{words:?}: {text}");
-        }
+        let Ended { status, stdout, stderr } =
+            ended(&[words, &["--quiet", "--time-max", "1"]].concat(), None);
+        assert_eq!(status.code(), Some(2), "{words:?}: {stdout}");
+        assert_eq!(stderr, "", "{words:?}");
+        assert!(stdout.contains("the limit of 1 seconds was reached"), "{words:?}: {stdout}");
     }
 }
 
@@ -65,12 +85,11 @@ fn an_interrupt_at_any_moment_ends_every_phase() {
         for signal in ["-INT", "-TERM"] {
             seed = seed.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
             let after = Duration::from_millis((seed >> 33) % 700);
-            let output = ended(&[words, &["--quiet"]].concat(), Some((signal, after)));
-            let text = String::from_utf8_lossy(&output.stdout);
+            let Ended { status, stdout, .. } = ended(&[words, &["--quiet"]].concat(), Some((signal, after)));
             // Before it searches, a signal ends it as it ends any program.
-            let at_once = output.status.signal().is_some();
-            assert!(at_once || output.status.code() == Some(2), "{words:?} {after:?}: {:?}", output.status);
-            assert!(at_once || text.contains("interrupted"), "{words:?} {after:?}: {text}");
+            let at_once = status.signal().is_some();
+            assert!(at_once || status.code() == Some(2), "{words:?} {after:?}: {status:?}");
+            assert!(at_once || stdout.contains("interrupted"), "{words:?} {after:?}: {stdout}");
         }
     }
 }

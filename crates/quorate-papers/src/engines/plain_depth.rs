@@ -59,12 +59,7 @@ impl PlainDepth {
     }
 
     /// Searches, and gives the states that it has met.
-    fn search_and_keep(
-        self,
-        model: &Model,
-        search: &Search,
-        watch: &mut dyn Watch,
-    ) -> (Report, Vec<Global>) {
+    fn search_and_keep(self, model: &Model, search: &Search, watch: &mut dyn Watch) -> (Report, Vec<Global>) {
         let mut messages = Messages::default();
         let (locals, in_flight) = model.start_state();
         let mut inboxes = vec![Vec::new(); locals.len()];

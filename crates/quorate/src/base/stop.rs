@@ -59,8 +59,9 @@ impl Sign {
 
     /// Does something that heeds the sign. An error says that the sign was raised and the work left undone.
     pub(crate) fn until_raised<T>(&self, work: impl FnOnce() -> T) -> Result<T, Halted> {
-        panic::catch_unwind(AssertUnwindSafe(|| Heeded(Some(self.clone())).within(work)))
-            .map_err(|payload| *payload.downcast::<Halted>().unwrap_or_else(|other| panic::resume_unwind(other)))
+        panic::catch_unwind(AssertUnwindSafe(|| Heeded(Some(self.clone())).within(work))).map_err(|payload| {
+            *payload.downcast::<Halted>().unwrap_or_else(|other| panic::resume_unwind(other))
+        })
     }
 }
 
@@ -71,6 +72,14 @@ impl Heeded {
     /// What this thread heeds.
     pub(crate) fn here() -> Self {
         Heeded(HEEDED.with_borrow(Clone::clone))
+    }
+
+    /// As [`heed`], on whichever thread this is.
+    #[inline]
+    pub(crate) fn heed(&self) {
+        if self.0.as_ref().is_some_and(Sign::is_raised) {
+            panic::resume_unwind(Box::new(Halted(())));
+        }
     }
 
     /// Does something on this thread that heeds the same.
@@ -145,7 +154,9 @@ mod tests {
         sign.raise();
         assert!(sign.until_raised(|| in_parallel(&[1, 2, 3], 2, |_| heed())).is_err());
         assert!(sign.until_raised(|| catching(heed)).is_err());
-        assert!(sign.until_raised(|| catching(|| panic!("of the user's"))).is_ok_and(|caught| caught.is_err()));
+        assert!(
+            sign.until_raised(|| catching(|| panic!("of the user's"))).is_ok_and(|caught| caught.is_err())
+        );
     }
 
     #[test]

@@ -30,7 +30,9 @@ pub(crate) fn catching<T>(code: impl FnOnce() -> T) -> Result<T, String> {
     let outer = CATCHING.replace(true);
     let result = panic::catch_unwind(AssertUnwindSafe(code));
     CATCHING.set(outer);
-    result.map_err(stop::let_through).map_err(|payload| MESSAGE.take().unwrap_or_else(|| payload_text(&*payload)))
+    result
+        .map_err(stop::let_through)
+        .map_err(|payload| MESSAGE.take().unwrap_or_else(|| payload_text(&*payload)))
 }
 
 fn payload_text(payload: &(dyn Any + Send)) -> String {

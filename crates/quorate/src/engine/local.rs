@@ -115,7 +115,8 @@ pub(crate) fn read_closure<T>(
         handler_calls: closure.handler_calls(),
         ..Coverage::default()
     };
-    let impure = heeding(watch.stop(), || closure.impure().map(str::to_string)).ok().flatten().map(Stopped::Impure);
+    let impure =
+        heeding(watch.stop(), || closure.impure().map(str::to_string)).ok().flatten().map(Stopped::Impure);
     let gave_up = closure.gave_up().map(|gave_up| Stopped::Unsuited(gave_up.reason(model)));
     let verdict = impure.or(stopped).or(gave_up).map_or(Verdict::Holds, Verdict::Unknown);
     (Report::new(model, verdict, coverage, Details::Nothing), read(&closure))

@@ -135,7 +135,8 @@ pub enum Stopped {
 
 impl Stopped {
     /// What is known of a violation that was only seen.
-    pub(crate) const SEEN: &str = "a violation was seen, but there was no time to find the run that leads to it";
+    pub(crate) const SEEN: &str =
+        "a violation was seen, but there was no time to find the run that leads to it";
 }
 
 impl fmt::Display for Stopped {

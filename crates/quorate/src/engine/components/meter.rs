@@ -96,10 +96,7 @@ impl<'w> Meter<'w> {
     }
 
     /// Does something that ends wherever it is when the watch says so.
-    pub(super) fn heeding<T>(
-        &mut self,
-        work: impl FnOnce(&mut Self) -> Result<T, Halt>,
-    ) -> Result<T, Halt> {
+    pub(super) fn heeding<T>(&mut self, work: impl FnOnce(&mut Self) -> Result<T, Halt>) -> Result<T, Halt> {
         heeding(self.watch.stop(), || work(self)).unwrap_or_else(|stopped| Err(Halt::Stopped(stopped)))
     }
 

@@ -124,7 +124,9 @@ impl Engine for Components {
         let verdict = match (checker.unreliable(), found) {
             (Some(stopped), _) | (None, Found::Stopped(stopped)) => Verdict::Unknown(stopped),
             (None, Found::Nothing) => concluded.map_or_else(Verdict::Unknown, |()| Verdict::Holds),
-            (None, Found::Broken { paths, .. }) => violation(watch, || explain(model, &checker, &paths, None)),
+            (None, Found::Broken { paths, .. }) => {
+                violation(watch, || explain(model, &checker, &paths, None))
+            }
             (None, Found::Panic { paths, step, .. }) => {
                 violation(watch, || explain(model, &checker, &paths, step.as_ref()))
             }

@@ -112,7 +112,7 @@ impl Expander {
             tables
                 .with_min_len(min_len)
                 .map(|(at, (table, found))| {
-                    heeded.within(heed);
+                    heeded.heed();
                     let (before, mut parents) = (found.len(), Vec::new());
                     for chunk in chunks {
                         let share = chunk.share(at);
