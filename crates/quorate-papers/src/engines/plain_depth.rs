@@ -39,7 +39,7 @@ impl Engine for PlainDepth {
     }
 
     fn search(&self, model: &Model, search: &Search, watch: &mut dyn Watch) -> Report {
-        let (report, met) = self.search_and_keep(model, search, watch);
+        let (report, met) = Self::search_and_keep(model, search, watch);
         // Giving back states one by one takes long; no answer need wait for it.
         _ = std::thread::Builder::new().spawn(move || drop(met));
         report
@@ -54,12 +54,12 @@ impl PlainDepth {
         search: &Search,
         watch: &mut dyn Watch,
     ) -> (Report, HashSet<Vec<Value>>) {
-        let (report, met) = self.search_and_keep(model, search, watch);
+        let (report, met) = Self::search_and_keep(model, search, watch);
         (report, met.into_iter().map(|state| state.locals).collect())
     }
 
     /// Searches, and gives the states that it has met.
-    fn search_and_keep(self, model: &Model, search: &Search, watch: &mut dyn Watch) -> (Report, Vec<Global>) {
+    fn search_and_keep(model: &Model, search: &Search, watch: &mut dyn Watch) -> (Report, Vec<Global>) {
         let mut messages = Messages::default();
         let (locals, in_flight) = model.start_state();
         let mut inboxes = vec![Vec::new(); locals.len()];
