@@ -18,6 +18,7 @@ mod first_protocol;
 )]
 mod golden;
 mod help;
+mod limits;
 mod local;
 mod local_page;
 mod options;

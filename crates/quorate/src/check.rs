@@ -11,7 +11,7 @@ use crate::model::Model;
 use crate::protocol::{Message, System, SystemError};
 use crate::reduce::{Reduction, Reductions, Refused};
 use crate::replay::Violation;
-use crate::report::{Coverage, Report, Stopped, Watch};
+use crate::report::{Coverage, Report, Sentinel, Stop, Stopped, Watch};
 use crate::world::{World, WorldError};
 
 /// Checks a system: `quorate::check(system).assert_holds()`.
@@ -218,7 +218,7 @@ impl Check {
 
     /// Runs it.
     pub fn run(self) -> Result<Report, CheckError> {
-        let mut watch = Deadline { start: Instant::now(), time_max: self.time_max };
+        let mut watch = Deadline::new(self.time_max);
         let configured = self.explore.order != Order::Breadth || self.explore.visited != Visited::Exact;
         let engine = match self.engine {
             Some(_) if configured => return Err(CheckError::TwoEngines),
@@ -272,14 +272,36 @@ impl Check {
     }
 }
 
-struct Deadline {
+/// Ends a search after some time, if there is a limit.
+struct Deadline(Option<(Limit, Sentinel)>);
+
+#[derive(Clone, Copy)]
+struct Limit {
     start: Instant,
-    time_max: Option<Duration>,
+    time_max: Duration,
+}
+
+impl Limit {
+    fn reached(self) -> Option<Stopped> {
+        (self.start.elapsed() >= self.time_max).then_some(Stopped::Time(self.time_max.as_secs()))
+    }
+}
+
+impl Deadline {
+    fn new(time_max: Option<Duration>) -> Self {
+        Deadline(time_max.map(|time_max| {
+            let limit = Limit { start: Instant::now(), time_max };
+            (limit, Sentinel::new(move || limit.reached()))
+        }))
+    }
 }
 
 impl Watch for Deadline {
     fn progress(&mut self, _: &Coverage) -> Option<Stopped> {
-        let time_max = self.time_max?;
-        (self.start.elapsed() >= time_max).then_some(Stopped::Time(time_max.as_secs()))
+        self.0.as_ref().and_then(|(limit, _)| limit.reached())
+    }
+
+    fn stop(&self) -> Option<Stop> {
+        self.0.as_ref().map(|(_, sentinel)| sentinel.stop.clone())
     }
 }

@@ -17,11 +17,13 @@ mod soundness;
 use std::collections::{BTreeMap, BTreeSet, HashMap, VecDeque};
 
 use quorate::ProcessId;
-use quorate::engine::{CombineBy, Engine, Refusal, Search};
+use quorate::engine::{CombineBy, Engine, Refusal, Search, violation};
 use quorate::model::{Asked, Envelope, Handlers, Model, Outcome, Schedule, Sending, Value};
 use quorate::property::{Property, When};
 use quorate::replay::Length;
-use quorate::report::{ClosureSize, Coverage, Details, LocalDetails, Report, Stopped, Verdict, Watch};
+use quorate::report::{
+    ClosureSize, Coverage, Details, LocalDetails, Report, Stopped, Verdict, Watch, heed, heeding,
+};
 use quorate::world::World;
 
 use super::messages::{MessageId, Messages};
@@ -347,6 +349,13 @@ impl<'r> Run<'r> {
         if let Some(refusal) = refuses(self.model) {
             return Verdict::Unknown(Stopped::Unsuited(refusal.to_string()));
         }
+        if let Err(stopped) = heeding(self.watch.stop(), || self.explore()) {
+            self.stopped.get_or_insert(stopped);
+        }
+        self.verdict()
+    }
+
+    fn explore(&mut self) {
         let (locals, mut in_flight) = self.model.start_state();
         if self.takes(Shortcut::EmptyNetwork) {
             in_flight.clear();
@@ -373,16 +382,15 @@ impl<'r> Run<'r> {
                 self.verify(&combination);
             }
         }
-        self.verdict()
+        self.handlers.conclude();
     }
 
     fn verdict(&mut self) -> Verdict {
-        self.handlers.conclude();
         if let Some(impure) = self.handlers.impure() {
             return Verdict::Unknown(Stopped::Impure(impure.to_string()));
         }
         if let Some(schedule) = self.schedule.take() {
-            return Verdict::shown_by(self.model, schedule, Length::MayShrink);
+            return violation(self.watch, || Verdict::shown_by(self.model, schedule, Length::MayShrink));
         }
         if let Some(stopped) = self.stopped.take() {
             return Verdict::Unknown(stopped);
@@ -455,6 +463,7 @@ impl<'r> Run<'r> {
 
     /// A small piece of work is done.
     fn tick(&mut self) {
+        heed();
         self.figures.ticks += 1;
         if self.figures.ticks.is_multiple_of(TICKS) {
             let coverage = self.coverage();

@@ -11,11 +11,11 @@ use std::collections::HashSet;
 
 use quorate::ProcessId;
 use quorate::engine::bounded::{End, Expanded, Space, Walked, walk};
-use quorate::engine::{Engine, Refusal, Search};
+use quorate::engine::{Engine, Refusal, Search, violation};
 use quorate::model::{Asked, Envelope, Handlers, Model, Outcome, Schedule, ScheduledStep, Taken, Value};
 use quorate::property::{Property, When};
 use quorate::replay::Length;
-use quorate::report::{Coverage, Details, ExploreDetails, Report, Stopped, Verdict, Watch};
+use quorate::report::{Coverage, Details, ExploreDetails, Report, Stopped, Verdict, Watch, heeding};
 use quorate::world::StepKind;
 
 use super::lmc::refuses;
@@ -39,7 +39,10 @@ impl Engine for PlainDepth {
     }
 
     fn search(&self, model: &Model, search: &Search, watch: &mut dyn Watch) -> Report {
-        self.search_and_collect(model, search, watch).0
+        let (report, met) = Self::search_and_keep(model, search, watch);
+        // Giving back states one by one takes long; no answer need wait for it.
+        _ = std::thread::Builder::new().spawn(move || drop(met));
+        report
     }
 }
 
@@ -51,6 +54,12 @@ impl PlainDepth {
         search: &Search,
         watch: &mut dyn Watch,
     ) -> (Report, HashSet<Vec<Value>>) {
+        let (report, met) = Self::search_and_keep(model, search, watch);
+        (report, met.into_iter().map(|state| state.locals).collect())
+    }
+
+    /// Searches, and gives the states that it has met.
+    fn search_and_keep(model: &Model, search: &Search, watch: &mut dyn Watch) -> (Report, Vec<Global>) {
         let mut messages = Messages::default();
         let (locals, in_flight) = model.start_state();
         let mut inboxes = vec![Vec::new(); locals.len()];
@@ -64,20 +73,19 @@ impl PlainDepth {
         let mut contents =
             Contents { model, search, initial, messages, handlers: Handlers::new(model), handler_calls: 0 };
         let Walked { end, path, met, coverage } = walk(&mut contents, search, watch);
-        contents.handlers.conclude();
+        let concluded = heeding(watch.stop(), || contents.handlers.conclude());
         let verdict = match (contents.handlers.impure(), end) {
             (Some(impure), _) => Verdict::Unknown(Stopped::Impure(impure.to_string())),
-            (None, End::Exhausted) => Verdict::Holds,
+            (None, End::Exhausted) => concluded.map_or_else(Verdict::Unknown, |()| Verdict::Holds),
             (None, End::Stopped(stopped)) => Verdict::Unknown(stopped),
-            (None, End::Violated { panics }) => {
+            (None, End::Violated { panics }) => violation(watch, || {
                 let schedule = contents.schedule(&path, panics);
                 Verdict::shown_by(model, schedule, Length::MayShrink)
-            }
+            }),
         };
         let mut details = ExploreDetails::default();
         details.repeats = 1;
-        let system_states = met.into_iter().map(|state| state.locals).collect();
-        (Report::new(model, verdict, coverage, Details::Explore(details)), system_states)
+        (Report::new(model, verdict, coverage, Details::Explore(details)), met)
     }
 }
 

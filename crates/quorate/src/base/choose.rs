@@ -1,4 +1,7 @@
-//! Ways to choose: one out of each of several lists, and sets that contain what their elements need.
+//! Ways to choose: one out of each of several lists, and sets that contain what their elements need. There may be very
+//! many, so whoever goes through them heeds a sign to stop.
+
+use super::heed;
 
 /// Calls something for every set of elements that contains all that its elements need, once for each. What an element
 /// needs has smaller numbers. An error ends it.
@@ -12,6 +15,7 @@ pub(crate) fn for_each_closed_set<H>(
         chosen: &mut Vec<usize>,
         each: &mut dyn FnMut(&[usize]) -> Result<(), H>,
     ) -> Result<(), H> {
+        heed();
         each(chosen)?;
         for next in from..needs.len() {
             if needs[next].iter().all(|needed| chosen.binary_search(needed).is_ok()) {
@@ -36,6 +40,7 @@ pub(crate) fn for_each_choice<H>(
     }
     let mut chosen = vec![0; sizes.len()];
     loop {
+        heed();
         each(&chosen)?;
         let Some(next) = (0..sizes.len()).find(|at| chosen[*at] + 1 < sizes[*at]) else { return Ok(()) };
         chosen[next] += 1;

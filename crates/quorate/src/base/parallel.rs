@@ -1,5 +1,7 @@
 //! The same work for each of a list, on several threads, in order.
 
+use super::Heeded;
+
 /// What becomes of each, in their order, on some threads.
 pub(crate) fn in_parallel<T: Sync, U: Send>(
     of: &[T],
@@ -19,10 +21,11 @@ pub(crate) fn in_parallel_mut<T: Send, U: Send>(
     if threads <= 1 || of.len() <= 1 {
         return of.iter_mut().map(what).collect();
     }
-    let what = &what;
+    let (what, heeded) = (&what, &Heeded::here());
     let share = of.len().div_ceil(threads);
     std::thread::scope(|scope| {
-        let spawn = |share| scope.spawn(move || <[T]>::iter_mut(share).map(what).collect::<Vec<U>>());
+        let work = move |share| heeded.within(|| <[T]>::iter_mut(share).map(what).collect::<Vec<U>>());
+        let spawn = |share| scope.spawn(move || work(share));
         let workers: Vec<_> = of.chunks_mut(share).map(spawn).collect();
         let join = |worker: std::thread::ScopedJoinHandle<'_, Vec<U>>| match worker.join() {
             Ok(done) => done,

@@ -5,12 +5,14 @@ use std::cell::{Cell, RefCell};
 use std::panic::{self, AssertUnwindSafe};
 use std::sync::Once;
 
+use super::stop;
+
 thread_local! {
     static CATCHING: Cell<bool> = const { Cell::new(false) };
     static MESSAGE: RefCell<Option<String>> = const { RefCell::new(None) };
 }
 
-/// Runs code of the user's and turns a panic into its message. The default hook stays silent meanwhile.
+/// Runs code of the user's and turns a panic into its message; a sign to stop is none. The default hook stays silent meanwhile.
 pub(crate) fn catching<T>(code: impl FnOnce() -> T) -> Result<T, String> {
     static HOOK: Once = Once::new();
     HOOK.call_once(|| {
@@ -28,7 +30,9 @@ pub(crate) fn catching<T>(code: impl FnOnce() -> T) -> Result<T, String> {
     let outer = CATCHING.replace(true);
     let result = panic::catch_unwind(AssertUnwindSafe(code));
     CATCHING.set(outer);
-    result.map_err(|payload| MESSAGE.take().unwrap_or_else(|| payload_text(&*payload)))
+    result
+        .map_err(stop::let_through)
+        .map_err(|payload| MESSAGE.take().unwrap_or_else(|| payload_text(&*payload)))
 }
 
 fn payload_text(payload: &(dyn Any + Send)) -> String {

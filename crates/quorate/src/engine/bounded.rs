@@ -15,13 +15,12 @@ use std::collections::hash_map::Entry;
 use std::hash::{BuildHasherDefault, Hash};
 
 use super::explore::limit_reached;
-use super::{Count, Engine, Explore, Order, Refusal, Search};
-use crate::base::FoldHasher;
-use crate::base::Mutant;
+use super::{Count, Engine, Explore, Order, Refusal, Search, violation};
+use crate::base::{FoldHasher, Mutant, discard, heed};
 use crate::kernel::{Found, Kernel, NO_SLEEP, Sleep, State};
 use crate::model::Model;
 use crate::replay::Length;
-use crate::report::{Coverage, Details, ExploreDetails, Report, Stopped, Verdict, Watch};
+use crate::report::{Coverage, Details, ExploreDetails, Report, Stopped, Verdict, Watch, heeding};
 
 /// Searches global states newest first, up to a depth; handlers run once for each distinct local step.
 #[derive(Clone, Debug, Default)]
@@ -68,24 +67,30 @@ impl Engine for BoundedDepth {
     fn search(&self, model: &Model, search: &Search, watch: &mut dyn Watch) -> Report {
         let explore = self.explore();
         let mut kernel = Kernel::new(model, &explore.kernel(search), Sleep::Nobody);
+        kernel.prepare();
         let Walked { end, path, met, coverage } =
             walk(&mut Numbers { kernel: &mut kernel, search }, search, watch);
-        let count = self.count == Count::SystemStates;
         let mut details = ExploreDetails { repeats: 1, ..ExploreDetails::default() };
-        details.system_states = count.then(|| kernel.system_states(met.iter().copied()));
-        details.census = self.census.then(|| kernel.seen_in(met.iter().copied()));
-        kernel.conclude();
+        let counted = heeding(watch.stop(), || {
+            let count = self.count == Count::SystemStates;
+            details.system_states = count.then(|| kernel.system_states(met.iter().copied()));
+            details.census = self.census.then(|| kernel.seen_in(met.iter().copied()));
+            kernel.conclude();
+        });
         let verdict = match (kernel.impure(), end) {
             (Some(handler), _) => Verdict::Unknown(Stopped::Impure(handler.to_string())),
             (None, End::Stopped(stopped)) => Verdict::Unknown(stopped),
-            (None, End::Violated { panics }) => {
+            (None, End::Violated { panics }) => violation(watch, || {
                 let schedule = kernel.schedule(&path, panics);
                 let schedule = schedule.expect("a path of states without reductions is a run");
                 Verdict::shown_by(model, schedule, Length::MayShrink)
-            }
-            (None, End::Exhausted) => explore.all_seen(&kernel),
+            }),
+            (None, End::Exhausted) => counted.map_or_else(Verdict::Unknown, |()| explore.all_seen(&kernel)),
         };
         let faults = model.world().faults().into_iter().map(|kind| (kind, kernel.steps_of(kind))).collect();
+        if matches!(verdict, Verdict::Unknown(_)) {
+            kernel.discard();
+        }
         Report { faults, ..Report::new(model, verdict, coverage, Details::Explore(details)) }
     }
 }
@@ -93,7 +98,7 @@ impl Engine for BoundedDepth {
 /// What is searched: states, and where their steps lead.
 pub trait Space {
     /// A state.
-    type State: Clone + Eq + Hash;
+    type State: Clone + Eq + Hash + Send + 'static;
 
     /// Where the search starts.
     fn initial(&self) -> Self::State;
@@ -206,9 +211,10 @@ pub fn walk<S: Space>(space: &mut S, search: &Search, watch: &mut dyn Watch) -> 
     let waiting = vec![space.initial()];
     let (met, path, coverage) = (HashMap::default(), Vec::new(), Coverage::default());
     let mut walk = Walk { space, search, met, path, waiting, cut: 0, expanded: 0, bytes: 0, coverage };
-    let end = walk.search(watch);
+    let end = heeding(watch.stop(), || walk.search(watch)).unwrap_or_else(End::Stopped);
     walk.measure();
-    let Walk { path, met, coverage, .. } = walk;
+    let Walk { path, met, waiting, coverage, .. } = walk;
+    discard(waiting);
     Walked {
         end,
         path: path.into_iter().map(|(state, _)| state).collect(),
@@ -248,6 +254,7 @@ impl<S: Space> Walk<'_, S> {
                 }
                 continue;
             };
+            heed();
             if let Some(end) = self.visit(state) {
                 return end;
             }

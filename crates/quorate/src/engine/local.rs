@@ -16,12 +16,12 @@
 
 use std::sync::Arc;
 
-use super::{Count, Engine, Explore, Order, Refusal, Search};
+use super::{Count, Engine, Explore, Order, Refusal, Search, Signed};
 use crate::base::in_parallel;
 use crate::kernel::{AllowedLocals, Candidate, Candidates, Closure, CombineBy, Level};
 use crate::model::Model;
 use crate::reduce::Reduction;
-use crate::report::{Coverage, Details, Fallback, LocalDetails, Report, Stopped, Verdict, Watch};
+use crate::report::{Coverage, Details, Fallback, LocalDetails, Report, Stopped, Verdict, Watch, heeding};
 
 /// How many candidates are searched for alone, and in how many states each.
 const GOALS_MAX: usize = 32;
@@ -99,7 +99,7 @@ impl Engine for Local {
         let (coverage, local) = (Coverage::default(), LocalDetails::default());
         let (reservation, last, fallbacks) = (None, None, Vec::new());
         let mut run = Run { model, engine: self, search, coverage, local, reservation, last, fallbacks };
-        let verdict = run.check(watch);
+        let verdict = heeding(watch.stop(), || run.check(watch)).unwrap_or_else(Verdict::Unknown);
         // Combinations of local states are judged when the closure is closed, and no search may follow.
         model.ask_again();
         let impure = model.impure().map(|what| Verdict::Unknown(Stopped::Impure(what.to_string())));
@@ -122,7 +122,8 @@ pub(crate) fn read_closure<T>(
         handler_calls: closure.handler_calls(),
         ..Coverage::default()
     };
-    let impure = closure.impure().map(|what| Stopped::Impure(what.to_string()));
+    let impure =
+        heeding(watch.stop(), || closure.impure().map(str::to_string)).ok().flatten().map(Stopped::Impure);
     let gave_up = closure.gave_up().map(|gave_up| Stopped::Unsuited(gave_up.reason(model)));
     let verdict = impure.or(stopped).or(gave_up).map_or(Verdict::Holds, Verdict::Unknown);
     (Report::new(model, verdict, coverage, Details::Nothing), read(&closure))
@@ -137,12 +138,14 @@ fn close(
     watch: &mut dyn Watch,
 ) -> Option<Stopped> {
     let mut stopped = None;
-    closure.close(events, &mut |bytes| {
-        let memory = search.bytes_max.filter(|max| bytes >= *max).map(Stopped::Memory);
-        stopped = watch.progress(&Coverage { bytes, ..coverage }).or(memory);
-        stopped.is_some()
+    let closed = heeding(watch.stop(), || {
+        closure.close(events, &mut |bytes| {
+            let memory = search.bytes_max.filter(|max| bytes >= *max).map(Stopped::Memory);
+            stopped = watch.progress(&Coverage { bytes, ..coverage }).or(memory);
+            stopped.is_some()
+        });
     });
-    stopped
+    stopped.or(closed.err())
 }
 
 struct Run<'r> {
@@ -249,10 +252,12 @@ impl Run<'_> {
                 doubtful.extend(chunk.iter().cloned());
                 continue;
             }
+            let stop = watch.stop();
             let goal = |within: &AllowedLocals| {
                 let (explore, search) = self.goal(within);
-                explore.search(self.model, &search, &mut ())
+                explore.search(self.model, &search, &mut Signed(stop.clone()))
             };
+            let mut stopped = None;
             for (report, within) in in_parallel(chunk, self.search.threads, goal).into_iter().zip(chunk) {
                 self.local.searched += 1;
                 match self.keep(report) {
@@ -262,10 +267,14 @@ impl Run<'_> {
                         self.reservation = Some(reservation);
                     }
                     Verdict::Unknown(Stopped::States(_) | Stopped::Depth(_)) => doubtful.push(within.clone()),
+                    // Another of them may have found something before there was a sign to stop.
+                    Verdict::Unknown(why) if stop.as_ref().is_some_and(|stop| stop.why().is_some()) => {
+                        stopped = Some(why);
+                    }
                     verdict => return verdict,
                 }
             }
-            if let Some(stopped) = watch.progress(&self.coverage) {
+            if let Some(stopped) = stopped.or_else(|| watch.progress(&self.coverage)) {
                 return Verdict::Unknown(stopped);
             }
         }

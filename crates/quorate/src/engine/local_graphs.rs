@@ -12,11 +12,11 @@
 use std::collections::{HashMap, HashSet};
 
 use super::{Explore, Search, explore_and_read, read_closure};
-use crate::base::{ProcessId, Value};
+use crate::base::{ProcessId, Value, heed};
 use crate::kernel::StepSeen;
 use crate::model::{Envelope, Model, Sending};
 use crate::reduce::Reduction;
-use crate::report::{Report, Verdict, Watch};
+use crate::report::{Report, Stop, Stopped, Verdict, Watch, heeding};
 use crate::world::StepKind;
 
 /// A step between two local states that changes the state or sends.
@@ -63,25 +63,54 @@ pub fn local_graphs(model: Model, search: &Search, watch: &mut dyn Watch) -> Loc
     let model = model.without_properties();
     let mut search = search.clone();
     search.reductions.which.retain(|reduction| [Reduction::Inert, Reduction::Stubborn].contains(reduction));
+    let stop = watch.stop();
     let (report, graphs) = explore_and_read(&model, &Explore::DEFAULT, &search, watch, |kernel| {
         let graph = |process| LocalGraph::new(&model, process, kernel.steps_seen(process));
-        model.ids().map(graph).collect()
+        drawn(&model, stop.as_ref(), graph)
     });
-    LocalGraphs { model, graphs, report }
+    LocalGraphs::new(model, graphs, report)
 }
 
 /// The local graphs of a system in its local closure: with every step that a process could take if no message were ever
 /// used up, whether it can happen or not.
 pub fn local_closure(model: Model, search: &Search, watch: &mut dyn Watch) -> LocalGraphs {
     let model = model.without_properties();
+    let stop = watch.stop();
     let (report, graphs) = read_closure(&model, search, watch, |closure| {
         let graph = |process| LocalGraph::new(&model, process, closure.steps_seen(process));
-        model.ids().map(graph).collect()
+        drawn(&model, stop.as_ref(), graph)
     });
-    LocalGraphs { model, graphs, report }
+    LocalGraphs::new(model, graphs, report)
+}
+
+/// The graph of each process. Where there is no more time for one, it is its first state.
+fn drawn(
+    model: &Model,
+    stop: Option<&Stop>,
+    graph: impl Fn(ProcessId) -> LocalGraph,
+) -> Vec<Result<LocalGraph, (LocalGraph, Stopped)>> {
+    let first = |process| {
+        let states = vec![model.process(process).initial().clone()];
+        LocalGraph { process, states, steps: Vec::new() }
+    };
+    let draw = |process| {
+        heeding(stop.map(Stop::with_grace), || graph(process)).map_err(|stopped| (first(process), stopped))
+    };
+    model.ids().map(draw).collect()
 }
 
 impl LocalGraphs {
+    fn new(model: Model, drawn: Vec<Result<LocalGraph, (LocalGraph, Stopped)>>, mut report: Report) -> Self {
+        let mut graphs = Vec::new();
+        for drawn in drawn {
+            graphs.push(drawn.unwrap_or_else(|(first, stopped)| {
+                report.verdict = Verdict::Unknown(stopped);
+                first
+            }));
+        }
+        LocalGraphs { model, graphs, report }
+    }
+
     /// Why a step may be missing, if one may: the search ended before it had seen everything.
     pub fn incomplete(&self) -> Option<String> {
         match &self.report.verdict {
@@ -112,6 +141,7 @@ impl LocalGraph {
     fn new(model: &Model, process: ProcessId, seen: impl Iterator<Item = StepSeen>) -> Self {
         let mut steps_of: HashMap<Value, Vec<StepSeen>> = HashMap::new();
         for mut step in seen.filter(|step| step.from != step.to || !step.sent.is_empty()) {
+            heed();
             if !model.world().channel.keeps_order() {
                 step.sent.sort_by_cached_key(|sending| (sending.to, format!("{:?}", sending.body)));
             }
@@ -124,6 +154,7 @@ impl LocalGraph {
         while at < graph.states.len() {
             let mut onwards = steps_of.remove(&graph.states[at]).unwrap_or_default();
             onwards.sort_by_cached_key(|step| {
+                heed();
                 let StepSeen { kind, transition, consumed, sent, to, .. } = step;
                 (*transition, *kind, format!("{consumed:?} {sent:?} {to:?}"))
             });
@@ -161,7 +192,7 @@ impl LocalGraph {
 
     /// Does nothing happen any more in a state?
     pub fn ends(&self, state: usize) -> bool {
-        self.steps.iter().all(|step| step.from != state)
+        self.steps.binary_search_by_key(&state, |step| step.from).is_err()
     }
 
     /// The messages that its steps consume and send, each once: who sends it, to whom, and what it says.

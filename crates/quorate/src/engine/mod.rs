@@ -7,6 +7,7 @@
 pub mod bounded;
 pub mod components;
 mod explore;
+mod grace;
 mod local;
 pub mod local_graphs;
 mod search;
@@ -18,11 +19,13 @@ pub use crate::model::Refusal;
 pub use bounded::BoundedDepth;
 pub use components::Components;
 pub use explore::{Count, Explore, Order, Visited};
+pub use grace::violation;
 pub use local::Local;
 pub use search::Search;
 pub use staged::Staged;
 
 pub(crate) use explore::explore_and_read;
+use grace::{Grace, Signed, with_grace};
 pub(crate) use local::read_closure;
 
 pub use crate::kernel::CombineBy;

@@ -14,14 +14,14 @@
 use std::collections::HashSet;
 use std::sync::Arc;
 
-use super::{Engine, Refusal, Search};
+use super::{Engine, Refusal, Search, violation};
 use crate::base::Mutant;
 use crate::base::Value;
 use crate::kernel::Tuning;
 use crate::model::{Model, Snapshot};
 use crate::property::{Interest, Sight};
 use crate::reduce::{Reduction, Reductions};
-use crate::replay::{Broken, Impure, Length, Replay, Violation, confirm};
+use crate::replay::{Broken, Length, Replay, Violation};
 use crate::report::{
     ComponentCounts, Coverage, Details, ExploreDetails, Fallback, Report, Stages, Stone, Stopped, Verdict,
     Watch,
@@ -167,6 +167,7 @@ impl Climb<'_> {
                 // Everything that can be reached from here was seen, so no stone is needed.
                 Verdict::Holds | Verdict::HoldsWithin(_) if start.stones > 0 => {}
                 Verdict::Holds | Verdict::HoldsWithin(_) => return Err(End::Complete(Box::new(report))),
+                Verdict::Unknown(seen @ Stopped::Untraced(_)) => return Err(End::Stopped(seen)),
                 Verdict::Unknown(_) => unfinished.push(start),
             }
             self.go_on()?;
@@ -272,18 +273,19 @@ impl Climb<'_> {
 
     /// A violation that was found from a start. What led to the start and what came then are one story, which is
     /// shortened like one that was found depth-first.
-    fn found(&self, violation: Box<Violation>, start: &Start) -> End {
+    fn found(&mut self, found: Box<Violation>, start: &Start) -> End {
         if start.stones == 0 {
-            return End::Violated(violation, 0);
+            return End::Violated(found, 0);
         }
         let begin =
             if self.search.tuning.mutants.has(Mutant::NoFirstPart) { &start.model } else { self.model };
         let before = begin.start().map_or(0, Snapshot::steps);
-        let schedule = Replay::new(self.model).schedule(&violation.trace.steps[before..]);
+        let schedule = Replay::new(self.model).schedule(&found.trace.steps[before..]);
         let schedule = schedule.expect("a bug in quorate: the parts of a story do not fit together");
-        match confirm(self.model, schedule, Length::MayShrink) {
-            Ok(violation) => End::Violated(Box::new(violation), start.stones),
-            Err(Impure(what)) => End::Stopped(Stopped::Impure(what)),
+        match violation(self.watch, || Verdict::shown_by(self.model, schedule, Length::MayShrink)) {
+            Verdict::Violated(found) => End::Violated(found, start.stones),
+            Verdict::Unknown(seen) => End::Stopped(seen),
+            Verdict::Holds | Verdict::HoldsWithin(_) => unreachable!("a violation was confirmed"),
         }
     }
 
@@ -296,9 +298,12 @@ impl Climb<'_> {
             }
             End::Violated(violation, passed) => (Verdict::Violated(violation), Some(passed)),
             // Nothing can be concluded from any part of it.
-            End::Stopped(stopped @ (Stopped::Impure(_) | Stopped::Asymmetric(_) | Stopped::Unsuited(_))) => {
-                (Verdict::Unknown(stopped), None)
-            }
+            End::Stopped(
+                stopped @ (Stopped::Impure(_)
+                | Stopped::Asymmetric(_)
+                | Stopped::Unsuited(_)
+                | Stopped::Untraced(_)),
+            ) => (Verdict::Unknown(stopped), None),
             End::Stopped(last) => {
                 (Verdict::Unknown(Stopped::Stages { stages, stones, last: Some(Box::new(last)) }), None)
             }

@@ -9,7 +9,7 @@ use super::prepare::Kernel;
 use super::process::{Edge, MessageId, StepSeen};
 use super::reductions::ProcessStates;
 use super::state::State;
-use crate::base::{Numbering, ProcessId, Value};
+use crate::base::{Numbering, ProcessId, Value, heed};
 use crate::model::Sending;
 use crate::world::StepKind;
 
@@ -57,6 +57,7 @@ impl Kernel<'_> {
         let mut seen = HashSet::new();
         let (mut lefts, mut rights) = (SystemStates::default(), SystemStates::default());
         for state in states {
+            heed();
             let left = lefts.number(state.left, || self.locals(self.tree.left(), state.left));
             let right = rights.number(state.right, || self.locals(self.tree.right(), state.right));
             seen.insert((left, right));
@@ -78,6 +79,7 @@ impl Kernel<'_> {
         let mut seen = Census::default();
         let processes = self.model.processes().len();
         for state in states {
+            heed();
             let vector = self.vector(state);
             let (mut all, mut still) = (Vec::new(), Vec::new());
             for (states, state) in self.states_of[..processes].iter_mut().zip(vector) {

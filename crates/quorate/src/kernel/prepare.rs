@@ -17,7 +17,7 @@ use super::reductions::{
 };
 use super::state::State;
 use crate::base::ProcessId;
-use crate::base::{Mutant, Mutants};
+use crate::base::{Mutant, Mutants, discard};
 use crate::model::Model;
 use crate::reduce::{Reduction, Reductions};
 
@@ -43,11 +43,12 @@ pub(crate) struct Kernel<'m> {
     asymmetric: Option<String>,
     /// Why the search does without symmetry, though it was asked for.
     without_symmetry: Option<NoSymmetry>,
-    /// How much may be compared.
-    symmetry_max: usize,
     pub(super) mutants: Mutants,
     /// How much had been seen of the processes when the reductions were built.
     pub(super) seen_at_start: usize,
+    /// Have there been walks, to see something before the first search?
+    walked: bool,
+    prepared: bool,
 }
 
 /// Why a search does without symmetry, though it was asked for.
@@ -73,7 +74,7 @@ impl fmt::Display for NoSymmetry {
 }
 
 impl<'m> Kernel<'m> {
-    /// Nothing is known yet. Processes may sleep only in a breadth-first search, and only where steps commute.
+    /// Nothing is known yet, and nothing can be searched before it is [prepared](Kernel::prepare). Processes may sleep only in a breadth-first search, and only where steps commute.
     pub(crate) fn new(model: &'m Model, options: &Options, sleep: Sleep) -> Self {
         let mut ask = AskContext::new(model);
         let states_of: Vec<ProcessStates> = (0..model.processes().len() + model.monitors().len())
@@ -105,9 +106,10 @@ impl<'m> Kernel<'m> {
             certificate: Certificate::new(),
             asymmetric: None,
             without_symmetry: None,
-            symmetry_max: options.tuning.symmetry_max,
             mutants: options.tuning.mutants,
             seen_at_start: 0,
+            walked: false,
+            prepared: false,
         };
         for (at, states) in kernel.states_of.iter_mut().enumerate() {
             states.graph.allowed_locals =
@@ -115,11 +117,13 @@ impl<'m> Kernel<'m> {
             states.graph.copies_max = options.copies_max.map(|most| most as usize + 1);
             states.graph.questions = kernel.reductions.has(Reduction::Symmetry).then(Questions::default);
         }
-        if kernel.relies_on_seen() && !kernel.mutants.has(Mutant::NoSaturation) {
-            kernel.sample_local_steps();
-        }
-        kernel.prepare();
         kernel
+    }
+
+    /// Gives back what is known, without waiting for it.
+    pub(crate) fn discard(self) {
+        let Kernel { ask, states_of, tree, views, stubborn, symmetry, .. } = self;
+        discard((ask.mail, states_of, tree, views, stubborn, symmetry));
     }
 
     /// Do reductions rely on what was seen of the processes?
@@ -152,12 +156,16 @@ impl<'m> Kernel<'m> {
     /// Prepares a search, with reductions built on all that was seen of the processes so far. Answers of handlers stay
     /// known; numbers of states get another meaning.
     pub(crate) fn prepare(&mut self) {
+        let walks = self.relies_on_seen() && !self.mutants.has(Mutant::NoSaturation);
+        if walks && !std::mem::replace(&mut self.walked, true) {
+            self.sample_local_steps();
+        }
         let too_many = self.states_of.iter().enumerate().filter(|(_, states)| states.too_many_beliefs());
         self.disbelieved.extend(too_many.map(|(at, _)| at));
         self.disbelieve_the_like();
         if self.without_symmetry.is_some() {
             self.reductions.which.retain(|reduction| *reduction != Reduction::Symmetry);
-            self.orbits = Orbits::new(self.model, false, self.symmetry_max);
+            self.orbits = Orbits::new(self.model, false, self.tuning.symmetry_max);
             self.states_of.iter_mut().for_each(|states| states.graph.questions = None);
         }
         let symmetric = self.reductions.has(Reduction::Symmetry);
@@ -177,6 +185,7 @@ impl<'m> Kernel<'m> {
         }
         self.stubborn =
             self.needs().map(|needs| Stubborn::new(needs, &self.states_of, &self.ask.mail, self.model));
+        self.prepared = true;
         self.symmetry = symmetric.then(|| Symmetry::new(self.model));
         self.number_anew(&GroupOrder::in_order(self.states_of.len()));
     }
@@ -230,7 +239,8 @@ impl<'m> Kernel<'m> {
     /// The reductions that are in use: stubborn sets may turn out not to go with beliefs, for properties that may hold
     /// again after they were broken.
     pub(crate) fn in_use(&self) -> Vec<Reduction> {
-        let used = |reduction: &Reduction| *reduction != Reduction::Stubborn || self.stubborn.is_some();
+        let stubborn = self.stubborn.is_some() || !self.prepared;
+        let used = |reduction: &Reduction| *reduction != Reduction::Stubborn || stubborn;
         self.reductions.which.iter().copied().filter(used).collect()
     }
 
@@ -272,7 +282,7 @@ impl<'m> Kernel<'m> {
         if unneeded || self.asymmetric.is_some() || self.without_symmetry.is_some() {
             return;
         }
-        let most = self.symmetry_max;
+        let most = self.tuning.symmetry_max;
         let Orbits { images, .. } = &mut self.orbits;
         let differs = self.certificate.compare(why, most, images, &mut self.states_of, &mut self.ask);
         let judged = self.views.compare(self.model, &self.orbits, most);

@@ -3,7 +3,7 @@
 
 use super::prepare::Kernel;
 use super::state::State;
-use crate::base::{ProcessId, ProcessSet, fold};
+use crate::base::{ProcessId, ProcessSet, fold, heed};
 
 /// Walks go on until so many in a row see nothing new; each has at most so many steps.
 const WALKS_IN_VAIN: usize = 4;
@@ -48,6 +48,7 @@ impl Kernel<'_> {
             // Some processes move only when the others cannot, so that lagging behind is seen too.
             let slow = ProcessSet::from_bits(dice.roll());
             for _ in 0..WALK_STEPS {
+                heed();
                 let turn = dice.pick(&(0..processes).collect::<Vec<usize>>()).unwrap_or(0);
                 let mut order: Vec<usize> = (0..processes).map(|at| (at + turn) % processes).collect();
                 order.sort_by_key(|at| slow.contains(ProcessId::new(*at)));

@@ -8,7 +8,7 @@
 
 use super::handlers::{Asked, Handlers};
 use super::{Envelope, QuorumSystem, Trigger};
-use crate::base::ProcessId;
+use crate::base::{ProcessId, heed};
 
 /// What a transition may consume.
 pub struct Consumptions<T> {
@@ -43,7 +43,11 @@ pub fn consumptions<'e, T: Copy>(
         Ok(keys) => (sets(trigger, &heard, &keys, &envelope), Vec::new()),
         Err(_) => around_panics(of, trigger, &heard, handlers, &envelope, &allowed),
     };
-    let sets = sets.into_iter().filter(|set| allowed(set)).collect();
+    let allowed = |set: &Vec<T>| {
+        heed();
+        allowed(set)
+    };
+    let sets = sets.into_iter().filter(allowed).collect();
     Consumptions { sets, panicking }
 }
 
@@ -129,6 +133,7 @@ fn combine<T: Copy>(
     found: &mut Vec<Vec<T>>,
 ) {
     if size == 0 {
+        heed();
         found.push(chosen.clone());
         return;
     }

@@ -1,5 +1,5 @@
 //! The one place that asks the user's code during a search: selections, guards, handlers, and what is left of a state
-//! after a restart.
+//! after a restart. Whoever asks heeds a sign to stop.
 //!
 //! From: docs/theory/kernel.md 2. Searches remember answers, so code that answers differently when it is asked twice
 //! would make them wrong without a sign. Each kind of question is asked again at once for its first answers in each
@@ -13,7 +13,7 @@
 use std::fmt::Debug;
 
 use super::{Envelope, Model, Outcome, Panicked};
-use crate::base::{LATE_MAX, ProcessId, Value, is_due, no_function, not_itself};
+use crate::base::{LATE_MAX, ProcessId, Value, heed, is_due, no_function, not_itself};
 
 /// What a transition can do with some messages, once for each way of making its choices.
 pub type Outcomes = Vec<Result<Outcome, Panicked>>;
@@ -119,6 +119,7 @@ impl<'m> Handlers<'m> {
 
     /// Which of these messages a transition selects.
     pub fn select(&mut self, of: Asked<'_>, messages: &[&Envelope]) -> Keys {
+        heed();
         let keys = self.model.keys(of.process, of.transition, of.state, messages);
         if due(&mut self.counts[of.process.index()][of.transition].selections) {
             self.check(of, messages, Answer::Selected(keys.clone()));
@@ -154,6 +155,7 @@ impl<'m> Handlers<'m> {
 
     /// Does the guard of a transition allow it?
     pub fn guard(&mut self, of: Asked<'_>, consumed: &[&Envelope]) -> Result<bool, Panicked> {
+        heed();
         let answer = self.model.guard(of.process, of.transition, of.state, consumed);
         // Where a guard agrees, it is asked again together with its handler.
         if answer != Ok(true) && due(&mut self.counts[of.process.index()][of.transition].refusals) {
@@ -174,6 +176,7 @@ impl<'m> Handlers<'m> {
     /// The search has ended: asks some questions once more.
     pub fn conclude(&mut self) {
         for question in std::mem::take(&mut self.late) {
+            heed();
             self.ask_again(&question);
         }
         self.model.ask_again();

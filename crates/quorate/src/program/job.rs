@@ -1,7 +1,11 @@
 //! A search that a command line asks for: an instance in its world, an engine, limits; run, it gives an answer.
 
+use std::panic::resume_unwind;
 use std::path::PathBuf;
-use std::time::Duration;
+use std::sync::Arc;
+use std::sync::mpsc::{RecvTimeoutError, channel};
+use std::thread;
+use std::time::{Duration, Instant};
 
 use clap::ArgMatches;
 use clap::parser::ValueSource;
@@ -17,14 +21,21 @@ use crate::engine::{Engine, Explore, Order, Search, Visited};
 use crate::model::{Model, TraceStep};
 use crate::protocol::{Arguments, Protocol};
 use crate::reduce::Refused;
-use crate::report::Report;
+use crate::report::{Details, Report, Stopped, Verdict};
+
+/// How often whoever waits for a search looks whether it should have ended.
+const LOOKS_EVERY: Duration = Duration::from_millis(20);
+/// How long an engine may take to end.
+const PATIENCE: Duration = Duration::from_millis(900);
+/// Of the thread of a search: as much as the first thread of a program has.
+const STACK: usize = 8 << 20;
 
 /// A search that a command line asks for, before it is run.
 pub struct Job<'p> {
     pub(super) protocol: &'p Protocol,
     pub(super) arguments: Arguments,
     pub(super) model: Model,
-    engine: Box<dyn Engine>,
+    engine: Arc<dyn Engine>,
     pub(super) search: Search,
     /// Reductions that cannot be used.
     pub(super) refused: Vec<Refused>,
@@ -72,6 +83,7 @@ impl<'p> Job<'p> {
         }
         let limits = Limits { stage_time_max: stones::stage_time(matches), ..limits(&search, matches) };
         let Explore { order, visited, .. } = engines::explore(matches);
+        let engine = Arc::from(engine);
         let from = matches.get_one::<PathBuf>("from").filter(|_| steps.is_empty()).cloned();
         Ok(Job { protocol, arguments, model, engine, search, refused, limits, order, visited, from })
     }
@@ -85,12 +97,44 @@ impl<'p> Job<'p> {
     /// Searches.
     pub fn run(&self) -> Result<Answer, Failure> {
         heed_interrupts();
-        let mut progress = Progress::new(self.limits);
-        let report = self.engine.search(&self.model, &self.search, &mut progress);
-        let time = progress.elapsed();
-        drop(progress);
+        let progress = Progress::new(self.limits);
+        let lookout = progress.lookout;
+        let report = self.report(progress);
+        let time = lookout.elapsed();
         let json = sealed::line(&self.answer(&report, time))?;
         Ok(Answer { report, json, time })
+    }
+
+    /// Searches on a thread of its own. An engine ends soon after it is asked to; should it not, because it is in code of
+    /// the user's that does not end or gives back very much memory, it is left behind.
+    fn report(&self, mut progress: Progress) -> Report {
+        let (mut lookout, latest) = (progress.lookout, Arc::clone(&progress.latest));
+        let (engine, model, search) = (Arc::clone(&self.engine), self.model.clone(), self.search.clone());
+        let (sender, receiver) = channel();
+        let searching = move || {
+            let report = engine.search(&model, &search, &mut progress);
+            drop(progress);
+            // Nobody listens any more if it was left behind.
+            _ = sender.send(report);
+        };
+        let thread = thread::Builder::new().name("search".to_string()).stack_size(STACK).spawn(searching);
+        let thread = thread.expect("a thread can be started");
+        let mut asked: Option<(Stopped, Instant)> = None;
+        loop {
+            match receiver.recv_timeout(LOOKS_EVERY) {
+                Ok(report) => return report,
+                Err(RecvTimeoutError::Disconnected) => match thread.join() {
+                    Err(panic) => resume_unwind(panic),
+                    Ok(()) => unreachable!("a search ends with a report"),
+                },
+                Err(RecvTimeoutError::Timeout) => {}
+            }
+            asked = asked.or_else(|| lookout.for_all().map(|why| (why, Instant::now())));
+            if let Some((why, _)) = asked.take_if(|(_, since)| since.elapsed() > PATIENCE) {
+                let coverage = latest.lock().map_or_else(|poisoned| *poisoned.into_inner(), |latest| *latest);
+                return Report::new(&self.model, Verdict::Unknown(why), coverage, Details::Nothing);
+            }
+        }
     }
 
     fn answer(&self, report: &Report, time: Duration) -> json::Answer {

@@ -15,7 +15,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::monitor::Monitor;
 use crate::Rename;
-use crate::base::{Content, ProcessId, Renaming};
+use crate::base::{Content, ProcessId, Renaming, heed};
 
 /// A sequential specification: an object used by one process at a time.
 ///
@@ -118,6 +118,7 @@ impl<S: Sequential> Linearizable<S> {
         // Once the new operation has taken effect, the others that wait may do so again, to other ends.
         let mut fresh: Vec<Possibility<S>> = self.possible.iter().cloned().collect();
         while let Some(possibility) = fresh.pop() {
+            heed();
             for next in possibility.nexts(&self.under_way) {
                 if self.possible.insert(next.clone()) {
                     fresh.push(next);

@@ -4,6 +4,7 @@
 //! Held by: tests/verdicts.rs.
 
 use super::{Broken, follow_causes, minimise, replay};
+use crate::base::unless_stopped;
 use crate::model::{Model, Schedule, Trace};
 
 /// A violated property and the run that shows it.
@@ -35,28 +36,29 @@ pub struct Impure(
 /// How often a run that shows nothing is repeated, to see whether it always does the same.
 const REPEATS: usize = 8;
 
-/// The violation that a schedule shows, as replay confirms it.
+/// The violation that a schedule shows, as replay confirms it. If there is a sign to stop, it is left as long as it is
+/// by then.
 ///
 /// # Panics
 ///
 /// If replay does not accept the schedule, or finds nothing broken, and no code answers differently when it is asked
 /// again: then the engine that found it is wrong.
 pub fn confirm(model: &Model, mut schedule: Schedule, length: Length) -> Result<Violation, Impure> {
-    let (mut trace, broken) = confirmed(model, &schedule)?;
+    let mut violation = confirmed(model, &schedule)?;
     if length == Length::MayShrink {
-        schedule = minimise(model, schedule, &broken);
-        (trace, _) = confirmed(model, &schedule)?;
+        schedule = minimise(model, schedule, &violation.broken);
+        let Some(shorter) = unless_stopped(|| confirmed(model, &schedule)) else { return Ok(violation) };
+        violation = shorter?;
     }
-    if model.world().channel.commutes() && model.start().is_none() {
-        schedule = follow_causes(&schedule, &trace);
+    if !model.world().channel.commutes() || model.start().is_some() {
+        return Ok(violation);
     }
-    let (trace, broken) = confirmed(model, &schedule)?;
-    Ok(Violation { broken, trace })
+    unless_stopped(|| confirmed(model, &follow_causes(&schedule, &violation.trace))).unwrap_or(Ok(violation))
 }
 
-fn confirmed(model: &Model, schedule: &Schedule) -> Result<(Trace, Broken), Impure> {
+fn confirmed(model: &Model, schedule: &Schedule) -> Result<Violation, Impure> {
     let shown = match replay(model, schedule) {
-        Ok((trace, Some(broken))) => return Ok((trace, broken)),
+        Ok((trace, Some(broken))) => return Ok(Violation { broken, trace }),
         Ok((_, None)) => "replay finds nothing wrong with the counterexample".to_string(),
         Err(error) => format!("replay refuses the counterexample: {error}"),
     };

@@ -6,15 +6,16 @@
 //! Held by: tests/verdicts.rs.
 
 use super::{Broken, Replay};
+use crate::base::{heed, stopped, unless_stopped};
 use crate::model::{Model, Schedule, Trace};
 
-/// The schedule without steps that it does not need to break the same property.
+/// The schedule without steps that it does not need to break the same property; with some, if there is a sign to stop.
 pub fn minimise(model: &Model, schedule: Schedule, broken: &Broken) -> Schedule {
     let mut schedule = schedule;
     let mut at = schedule.len();
-    while at > 0 {
+    while at > 0 && !stopped() {
         at -= 1;
-        if let Some(shorter) = without(model, &schedule, at, broken) {
+        if let Some(shorter) = unless_stopped(|| without(model, &schedule, at, broken)).flatten() {
             schedule = shorter;
             at = schedule.len().min(at + 1);
         }
@@ -28,6 +29,7 @@ fn without(model: &Model, schedule: &Schedule, dropped: usize, broken: &Broken) 
     let mut kept = Schedule::new();
     let mut run = Replay::new(model);
     for (at, step) in schedule.iter().enumerate() {
+        heed();
         if at != dropped && run.step(step).is_ok() {
             kept.push(step.clone());
         }
@@ -51,6 +53,7 @@ pub fn follow_causes(schedule: &Schedule, trace: &Trace) -> Schedule {
     };
     let mut ordered: Vec<usize> = Vec::new();
     while ordered.len() < steps.len() {
+        heed();
         let ready = |step: &usize| {
             !ordered.contains(step)
                 && (*step != last || ordered.len() == last)

@@ -15,7 +15,7 @@ use std::sync::Arc;
 pub use confirm::{Impure, Length, Violation, confirm};
 pub use minimise::{follow_causes, minimise};
 
-use crate::base::{ProcessId, Value};
+use crate::base::{ProcessId, Value, heed};
 use crate::model::{
     Consumed, Envelope, Forged, MISFIT, Model, Origin, Outcome, Panicked, QuorumSystem, Schedule,
     ScheduledStep, Sending, Sent, Snapshot, Source, Taken, Trace, TraceStep, TracedMessage, Trigger,
@@ -691,6 +691,7 @@ fn some_choice<'a>(
     accepted: &impl Fn(&[OnOffer<'_>]) -> bool,
 ) -> bool {
     if wanted == 0 {
+        heed();
         return accepted(chosen);
     }
     (0..rest.len()).take_while(|at| rest.len() - at >= wanted).any(|at| {

@@ -4,6 +4,7 @@ mod coverage;
 mod details;
 mod fallback;
 mod faults;
+mod stop;
 mod verdict;
 mod watch;
 
@@ -11,8 +12,12 @@ pub use coverage::Coverage;
 pub use details::{ComponentCounts, Details, ExploreDetails, LocalDetails, Stages, SymmetryCompared};
 pub use fallback::Fallback;
 pub use faults::{Covered, NotCovered, Warning};
+pub(crate) use stop::Sentinel;
+pub use stop::{Stop, heeding};
 pub use verdict::{Stopped, Verdict};
 pub use watch::{Stone, Watch};
+
+pub use crate::base::heed;
 
 pub use crate::kernel::ClosureSize;
 use crate::model::{Model, Snapshot};

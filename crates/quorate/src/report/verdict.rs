@@ -126,6 +126,11 @@ pub enum Stopped {
         /// What went wrong.
         String,
     ),
+    /// A violation was seen, but it was too late to find out which run leads to it.
+    Untraced(
+        /// What ended the search for it.
+        Box<Stopped>,
+    ),
     /// Only stages were explored, from stepping stones.
     Stages {
         /// How many stages.
@@ -135,6 +140,12 @@ pub enum Stopped {
         /// What ended it; nothing if there were no more stones.
         last: Option<Box<Stopped>>,
     },
+}
+
+impl Stopped {
+    /// What is known of a violation that was only seen.
+    pub(crate) const SEEN: &str =
+        "a violation was seen, but there was no time to find the run that leads to it";
 }
 
 impl fmt::Display for Stopped {
@@ -156,6 +167,9 @@ impl fmt::Display for Stopped {
                     Some(last) => write!(f, "{last}"),
                     None => write!(f, "there are no more stones"),
                 }
+            }
+            Stopped::Untraced(last) => {
+                write!(f, "{}: {last}", Stopped::SEEN)
             }
             Stopped::Impure(reason)
             | Stopped::Asymmetric(reason)

@@ -1,11 +1,17 @@
 //! Whoever follows a search. Engines read no clock and print nothing: limits and progress go through here.
 
-use super::{Coverage, Stopped};
+use super::{Coverage, Stop, Stopped};
 
 /// Follows a search: it hears of its progress every few milliseconds, and may stop it.
 pub trait Watch {
     /// Called every few milliseconds. A reason stops the search, which then answers `Unknown`.
     fn progress(&mut self, coverage: &Coverage) -> Option<Stopped>;
+
+    /// A sign that stops the search wherever it is, also where it does not call [`Watch::progress`] for long. Without
+    /// one, only what calls it is stopped.
+    fn stop(&self) -> Option<Stop> {
+        None
+    }
 
     /// A search in stages begins with another part: what limits a part begins anew.
     fn stage(&mut self) {}

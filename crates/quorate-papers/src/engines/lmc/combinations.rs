@@ -8,6 +8,7 @@
 use quorate::ProcessId;
 use quorate::model::Value;
 use quorate::property::Property;
+use quorate::report::heed;
 
 use super::{CombineBy, EventId, Local, LocalId, Run, Stage, union};
 
@@ -53,6 +54,7 @@ impl Run<'_> {
         chosen: &mut Vec<&'n (Option<Value>, Vec<LocalId>)>,
         violating: &mut Vec<Members>,
     ) {
+        heed();
         let Some(node) = self.nodes.get(chosen.len()) else {
             let seen: Vec<&Value> = chosen.iter().filter_map(|(seen, _)| seen.as_ref()).collect();
             if !property.holds(&seen) {

@@ -5,6 +5,7 @@
 
 use quorate::ProcessId;
 use quorate::model::{Schedule, ScheduledStep, Taken};
+use quorate::report::heed;
 use quorate::world::StepKind;
 
 use super::{LocalId, MessageId, Predecessor, Run, Shortcut};
@@ -60,6 +61,7 @@ impl Run<'_> {
         while changed {
             changed = false;
             for (to, local) in locals.iter().enumerate() {
+                heed();
                 let nearest = local.predecessors.iter().map(|step| distances[step.from].saturating_add(1));
                 if let Some(distance) = nearest.min().filter(|distance| *distance < distances[to]) {
                     (distances[to], changed) = (distance, true);

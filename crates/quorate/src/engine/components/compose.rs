@@ -6,7 +6,7 @@ use super::judge::Judge;
 use super::log::ProgressLog;
 use super::meter::{Cut, Halt, Meter, Panicking};
 use super::nested::explorers;
-use crate::engine::Search;
+use crate::engine::{Grace, Search};
 use crate::property::Property;
 use crate::report::{ComponentCounts, Coverage, Stopped, Watch};
 
@@ -62,7 +62,8 @@ pub fn compose<E: ComponentChecker>(
     let mut global = Global::new(checker, explorers, Boundary::Open, in_order, search, log);
     let mut meter = Meter::new(search, watch);
     let mut judge = Judge::new(properties, search.tuning.mutants);
-    let judged = judge_all(&mut global, &mut judge, &mut meter);
+    let judged = meter.heeding(|meter| judge_all(&mut global, &mut judge, meter));
+    let Meter { coverage, runs, .. } = meter;
     let judged = match (judged, global.commit()) {
         (Ok(()), Err(stopped)) => Err(Halt::Stopped(stopped)),
         (judged, _) => judged,
@@ -71,18 +72,18 @@ pub fn compose<E: ComponentChecker>(
     let found = match judged {
         Ok(()) => Found::Nothing,
         Err(Halt::Stopped(stopped)) => Found::Stopped(stopped),
-        Err(Halt::Broken(broken)) => match paths_to(&mut global, &mut meter, &broken.cut) {
+        Err(Halt::Broken(broken)) => match paths_to(&mut global, search, watch, &broken.cut) {
             Ok(paths) => Found::Broken { property: broken.property, paths },
-            Err(stopped) => Found::Stopped(stopped),
+            Err(stopped) => Found::Stopped(Stopped::Untraced(Box::new(stopped))),
         },
         Err(Halt::Panicking(panicking)) => {
             let Panicking { skeleton, component, panic } = *panicking;
             let mut points = vec![0; global.components()];
             points[component] = panic.point;
             let (step, message) = global.locals.panics[panic.number].clone();
-            match paths_to(&mut global, &mut meter, &Cut { skeleton, points }) {
+            match paths_to(&mut global, search, watch, &Cut { skeleton, points }) {
                 Ok(paths) => Found::Panic { component, paths, step, message },
-                Err(stopped) => Found::Stopped(stopped),
+                Err(stopped) => Found::Stopped(Stopped::Untraced(Box::new(stopped))),
             }
         }
     };
@@ -94,17 +95,23 @@ pub fn compose<E: ComponentChecker>(
     let coverage = Coverage {
         terminal_states: global_skeletons,
         depth: u32::try_from(global.longest()).unwrap_or(u32::MAX),
-        ..meter.coverage
+        ..coverage
     };
     let counts = ComponentCounts {
         local_traces: is_counted.then(|| judge.local_traces()),
         global_skeletons,
         global_traces: is_counted.then_some(judge.runs),
         some_run_ends: judge.runs > 0,
-        enumerated_runs: meter.runs,
+        enumerated_runs: runs,
         cuts: judge.cuts,
     };
-    (global.locals.checker, Composed { found, counts, coverage })
+    let checker = if matches!(found, Found::Stopped(_)) {
+        judge.discard();
+        global.into_checker()
+    } else {
+        global.locals.checker
+    };
+    (checker, Composed { found, counts, coverage })
 }
 
 /// Hands every skeleton to the judge, after those of the log.
@@ -123,26 +130,29 @@ fn judge_all<E: ComponentChecker>(
     Ok(())
 }
 
-/// The steps of each component that lead to a cut.
+/// The steps of each component that lead to a cut. Limits are for finding a violation, not for losing one that was found.
 fn paths_to<E: ComponentChecker>(
     global: &mut Global<'_, E>,
-    meter: &mut Meter<'_>,
+    search: &Search,
+    watch: &mut dyn Watch,
     cut: &Cut,
 ) -> Result<Vec<Vec<E::Step>>, Stopped> {
-    let mut paths = Vec::new();
-    for (component, point) in cut.points.iter().enumerate() {
-        let offers = global.receivable(&cut.skeleton, component).contents;
-        let node = global.position(&cut.skeleton, component, meter).and_then(|position| {
-            global.locals.table(position.node, &offers, meter)?;
-            Ok(position.node)
-        });
-        match node {
-            Ok(node) => paths.push(global.locals.path_to(node, *point)),
-            Err(Halt::Stopped(stopped)) => return Err(stopped),
-            Err(Halt::Panicking(_) | Halt::Broken(_)) => {
-                panic!("a bug in quorate: there is another violation on the way to one")
-            }
+    let unlimited = Search { states_max: None, bytes_max: None, ..search.clone() };
+    let mut grace = Grace(watch);
+    let paths = Meter::new(&unlimited, &mut grace).heeding(|meter| {
+        let mut paths = Vec::new();
+        for (component, point) in cut.points.iter().enumerate() {
+            let offers = global.receivable(&cut.skeleton, component).contents;
+            let node = global.position(&cut.skeleton, component, meter)?.node;
+            global.locals.table(node, &offers, meter)?;
+            paths.push(global.locals.path_to(node, *point));
         }
-    }
-    Ok(paths)
+        Ok(paths)
+    });
+    paths.map_err(|halt| match halt {
+        Halt::Stopped(stopped) => stopped,
+        Halt::Panicking(_) | Halt::Broken(_) => {
+            panic!("a bug in quorate: there is another violation on the way to one")
+        }
+    })
 }

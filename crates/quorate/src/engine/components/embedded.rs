@@ -81,7 +81,7 @@ pub trait Scheduler<S> {
 /// Components whose runs can be enumerated. Whoever acts in them is an agent: a thread, or a process of a group.
 pub trait ComponentRunner {
     /// What an agent does in an operation, in a form that can be repeated.
-    type Step: Clone + Eq + Hash + Debug;
+    type Step: Clone + Eq + Hash + Debug + Send + 'static;
 
     /// Runs a component from the beginning. The arrivals are messages from other components, which can be received at
     /// any time: each at most once, and where channels keep their order, those of one sender to one receiver in the

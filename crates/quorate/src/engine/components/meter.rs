@@ -1,8 +1,9 @@
 //! Limits and progress of a search, and the reasons why one ends early.
 
 use super::events::Skeleton;
+use crate::base::heed;
 use crate::engine::Search;
-use crate::report::{Coverage, Stopped, Watch};
+use crate::report::{Coverage, Stopped, Watch, heeding};
 
 /// How many small things are done between two calls of the watch.
 const TICKS: u32 = 32;
@@ -94,6 +95,11 @@ impl<'w> Meter<'w> {
         }
     }
 
+    /// Does something that ends wherever it is when the watch says so.
+    pub(super) fn heeding<T>(&mut self, work: impl FnOnce(&mut Self) -> Result<T, Halt>) -> Result<T, Halt> {
+        heeding(self.watch.stop(), || work(self)).unwrap_or_else(|stopped| Err(Halt::Stopped(stopped)))
+    }
+
     /// How many points one table may have.
     pub(super) fn points_max(&self) -> u64 {
         self.states_max.unwrap_or(u64::MAX)
@@ -129,6 +135,7 @@ impl<'w> Meter<'w> {
     }
 
     fn ask_watch(&mut self) -> Result<(), Halt> {
+        heed();
         self.ticks += 1;
         if !self.ticks.is_multiple_of(TICKS) {
             return Ok(());

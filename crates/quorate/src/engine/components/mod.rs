@@ -33,12 +33,12 @@ pub use partition::{LocalStep, Part, Partition};
 
 use protocol::{MidRun, ProtocolChecker, StepRef, too_large};
 
-use super::{Engine, Refusal, Search};
+use super::{Engine, Refusal, Search, violation};
 use crate::base::ProcessId;
 use crate::model::{Model, Schedule, ScheduledStep, Snapshot, Taken};
 use crate::replay::{Length, Replay};
 pub use crate::report::ComponentCounts;
-use crate::report::{Coverage, Details, Report, Stopped, Verdict, Watch};
+use crate::report::{Coverage, Details, Report, Stopped, Verdict, Watch, heeding};
 use crate::world::{Channel, Crashes, Delivery};
 
 /// Explores each component alone, and composes what they do.
@@ -120,12 +120,16 @@ impl Engine for Components {
         let (checker, Composed { found, counts, coverage }) =
             compose(checker, in_order, model.properties(), search, self.log.clone(), watch);
         let mut checker = checker.checker;
-        checker.handlers.conclude();
+        let concluded = heeding(watch.stop(), || checker.handlers.conclude());
         let verdict = match (checker.unreliable(), found) {
             (Some(stopped), _) | (None, Found::Stopped(stopped)) => Verdict::Unknown(stopped),
-            (None, Found::Nothing) => Verdict::Holds,
-            (None, Found::Broken { paths, .. }) => explain(model, &checker, &paths, None),
-            (None, Found::Panic { paths, step, .. }) => explain(model, &checker, &paths, step.as_ref()),
+            (None, Found::Nothing) => concluded.map_or_else(Verdict::Unknown, |()| Verdict::Holds),
+            (None, Found::Broken { paths, .. }) => {
+                violation(watch, || explain(model, &checker, &paths, None))
+            }
+            (None, Found::Panic { paths, step, .. }) => {
+                violation(watch, || explain(model, &checker, &paths, step.as_ref()))
+            }
         };
         let coverage = Coverage {
             local_steps: checker.local_steps,
@@ -137,8 +141,8 @@ impl Engine for Components {
     }
 }
 
-/// The verdict for components that have taken these paths, and a step that panics next: a schedule for all of them, as
-/// replay confirms it.
+/// The violation that components show which have taken these paths, and a step that panics next: a schedule for all of
+/// them, as replay confirms it.
 fn explain(
     model: &Model,
     checker: &ProtocolChecker<'_>,

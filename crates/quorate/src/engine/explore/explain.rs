@@ -3,7 +3,8 @@
 //! A search remembers its states, not where they came from. So, once a violating state is found:
 //!
 //! 1. Breadth-first, the same search is repeated, now with the parent of each state, up to the violation
-//!    ([`path_to`]). Depth-first search has remembered parents from the start.
+//!    ([`path_to`]). Depth-first search has remembered parents from the start, and so has the beginning of any search,
+//!    for when there is no time to repeat it.
 //! 2. The kernel turns the path of states into a schedule, a list of steps. With reductions a path stands for many runs;
 //!    the kernel looks for one of them.
 //! 3. With reductions, a search without them looks for the shortest run, in a limited number of states. Where step 2 or
@@ -11,41 +12,43 @@
 //! 4. Replay runs the schedule on the user's handlers and confirms it; a run that may be longer than needed loses the
 //!    steps that it can do without (`replay/confirm.rs`).
 //!
+//! Limits are for finding a violation, not for losing one that was found. So this has a little more time than they
+//! allow ([`Grace`]); if that is not enough either, the answer says that a violation was seen.
 //! Held by: testkit/tests/agreement.rs, testkit/tests/reductions.rs.
 
 use super::run::{Ended, Run, Violating};
 use super::{Count, Explore, Order, Visited};
-use crate::engine::{Engine as _, Search};
+use crate::engine::{Engine as _, Grace, Search, with_grace};
 use crate::kernel::{Kernel, State};
 use crate::model::{Model, Schedule};
 use crate::reduce::Reduction;
 use crate::replay::{Impure, Length, confirm, replay};
-use crate::report::{Coverage, Fallback, Report, Stopped, Verdict, Watch};
+use crate::report::{Fallback, Report, Stopped, Verdict, Watch};
 
-/// The verdict for a violating state that a search with this kernel has found; `parents` are those that it remembered.
+/// The verdict for a violating state that a search with this kernel has found; `parents` if it remembered them.
 pub(super) fn explain(
     model: &Model,
     kernel: &mut Kernel<'_>,
     (engine, search): (&Explore, &Search),
-    (found, parents): (Violating, Vec<(State, State)>),
+    (found, parents): (Violating, Option<Vec<(State, State)>>),
     watch: &mut dyn Watch,
 ) -> (Verdict, Option<Fallback>) {
-    let path = match engine.order {
-        Order::Depth => Ok((path(parents, found.state), found.panics)),
-        Order::Breadth => path_to(kernel, engine, search, found, watch),
-    };
-    match path {
-        Ok((path, panics)) => {
-            let schedule = kernel.schedule(&path, panics);
-            shortest(model, engine, search, schedule, watch)
-        }
-        Err(stopped) => (Verdict::Unknown(stopped), None),
-    }
+    let shown = with_grace(watch, |watch| {
+        let (path, panics) = match (engine.order, parents) {
+            (Order::Depth, Some(parents)) => (path(parents, found.state), found.panics),
+            // The little time that is left once there is a sign to stop is for what follows.
+            (_, Some(parents)) => path_to(kernel, engine, search, found, watch.0)
+                .unwrap_or_else(|_| (path(parents, found.state), found.panics)),
+            (_, None) => path_to(kernel, engine, search, found, watch)?,
+        };
+        let schedule = kernel.schedule(&path, panics);
+        Ok(shortest(model, engine, search, schedule, watch))
+    });
+    shown.unwrap_or_else(|stopped| (Verdict::Unknown(stopped), None))
 }
 
 /// The states on the way to a violation that breadth-first search has found, and whether a step panics at their end:
-/// the search is repeated with parents, so that a proof takes no memory for them. Limits are for finding a violation,
-/// not for losing one that was found; only the user may interrupt, and then there is no path.
+/// the search is repeated with parents, so that a proof takes no memory for them.
 fn path_to(
     kernel: &mut Kernel<'_>,
     engine: &Explore,
@@ -56,9 +59,9 @@ fn path_to(
     let exact = Explore { visited: Visited::Exact, ..engine.clone() };
     let unlimited = Search { states_max: None, bytes_max: None, ..search.clone() };
     let mut run = Run::new(kernel, &exact, unlimited, true);
-    match run.search(&mut UnlessInterrupted(watch)) {
+    match run.search(watch) {
         Ended::Violated(again) => {
-            Ok((path(std::mem::take(&mut run.expander.parents), again.state), again.panics))
+            Ok((path(run.expander.take_parents().unwrap_or_default(), again.state), again.panics))
         }
         Ended::Stopped(stopped) => Err(stopped),
         Ended::Exhausted => {
@@ -85,7 +88,7 @@ fn shortest(
     engine: &Explore,
     search: &Search,
     schedule: Option<Schedule>,
-    watch: &mut dyn Watch,
+    watch: &mut Grace<'_>,
 ) -> (Verdict, Option<Fallback>) {
     let reduced = !search.reductions.which.is_empty();
     let symmetric = search.reductions.has(Reduction::Symmetry);
@@ -113,7 +116,7 @@ fn shortest(
     match known {
         // Whatever ends this search, the violation stays found.
         Some(known) => {
-            let Report { verdict, coverage, .. } = again.search(model, &unreduced, watch);
+            let Report { verdict, coverage, .. } = again.search(model, &unreduced, watch.0);
             match verdict {
                 Verdict::Violated(shorter) => (Verdict::Violated(shorter), None),
                 _ => {
@@ -123,7 +126,7 @@ fn shortest(
             }
         }
         None => {
-            let verdict = again.search(model, &unreduced, &mut UnlessInterrupted(watch)).verdict;
+            let verdict = again.search(model, &unreduced, watch).verdict;
             (must_find(model, verdict, symmetric), None)
         }
     }
@@ -142,14 +145,5 @@ fn must_find(model: &Model, verdict: Verdict, symmetric: bool) -> Verdict {
         (other, None) => {
             panic!("a bug in quorate: only a reduced search finds a violation: {}", other.word())
         }
-    }
-}
-
-/// Passes progress on, and of the reasons to stop only an interruption.
-struct UnlessInterrupted<'w>(&'w mut dyn Watch);
-
-impl Watch for UnlessInterrupted<'_> {
-    fn progress(&mut self, coverage: &Coverage) -> Option<Stopped> {
-        self.0.progress(coverage).filter(|stopped| *stopped == Stopped::Interrupted)
     }
 }

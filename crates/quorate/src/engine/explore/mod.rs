@@ -16,13 +16,15 @@ use std::sync::Arc;
 pub(super) use run::limit_reached;
 
 use self::explain::explain;
-use self::run::{Ended, Violating, explore_once};
+use self::run::{Ended, Run, Violating, explore_once};
 use super::{Engine, Refusal, Search};
 use crate::base::ProcessId;
 use crate::kernel::{self, AllowedLocals, Kernel, Sleep, Tuning};
 use crate::model::{Model, at_end};
 use crate::reduce::Reduction;
-use crate::report::{Details, ExploreDetails, Fallback, Report, Stopped, SymmetryCompared, Verdict, Watch};
+use crate::report::{
+    Details, ExploreDetails, Fallback, Report, Stopped, SymmetryCompared, Verdict, Watch, heeding,
+};
 use crate::world::{Delivery, World};
 
 /// In which order states are expanded.
@@ -216,15 +218,15 @@ pub(crate) fn explore_and_read<T>(
     let recording = engine.order == Order::Depth;
     let mut repeats = 1;
     let (mut run, mut ended) = loop {
-        let (run, ended) = explore_once(&mut kernel, engine, search, recording, watch);
+        let (run, mut ended) = explore_once(&mut kernel, engine, search, recording, watch);
         if ended == Ended::Exhausted && !run.kernel.must_repeat() {
-            run.kernel.conclude_symmetry();
+            let concluded = heeding(watch.stop(), || run.kernel.conclude_symmetry());
+            ended = concluded.map_or_else(Ended::Stopped, |()| ended);
         }
         if ended != Ended::Exhausted || !run.kernel.must_repeat() {
             break (run, ended);
         }
         // A reduction relies on what the search has seen of the processes: it must not have seen more since.
-        kernel.prepare();
         repeats += 1;
     };
     if let (Ended::Stopped(_), Some((_, state))) = (&ended, run.panicking) {
@@ -232,20 +234,15 @@ pub(crate) fn explore_and_read<T>(
         ended = Ended::Violated(Violating { state, panics: true });
     }
     let (coverage, missed) = (run.coverage, run.visited.missed_probability());
-    let parents = std::mem::take(&mut run.expander.parents);
+    let parents = run.expander.take_parents();
     let mut details = ExploreDetails { repeats, ..ExploreDetails::default() };
-    if let Some(states) = run.visited.states() {
-        let beliefs = search.reductions.has(Reduction::Beliefs);
-        match engine.count {
-            Count::SystemStates if !beliefs => details.system_states = Some(run.kernel.system_states(states)),
-            Count::Orbits => details.orbits = run.kernel.orbits(states),
-            Count::SystemStates | Count::Nothing => {}
-        }
+    // Nothing is proved before all was counted that is asked for, and code asked for the last time.
+    let counted = heeding(watch.stop(), || run.count(&mut details));
+    drop(run);
+    let concluded = heeding(watch.stop(), || kernel.conclude());
+    if let (Ended::Exhausted, Some(stopped)) = (&ended, counted.and(concluded).err()) {
+        ended = Ended::Stopped(stopped);
     }
-    if engine.census {
-        details.census = run.visited.states().map(|states| run.kernel.seen_in(states));
-    }
-    kernel.conclude();
     details.reductions = kernel.in_use();
     details.sleep_sets = kernel.uses_sleep_sets();
     let mut fallbacks = given_up(model, &kernel, search);
@@ -278,5 +275,28 @@ pub(crate) fn explore_and_read<T>(
         threads: search.threads,
         ..Report::new(model, verdict, coverage, Details::Explore(details))
     };
-    (report, read(&kernel))
+    let read = read(&kernel);
+    if matches!(report.verdict, Verdict::Unknown(_)) {
+        kernel.discard();
+    }
+    (report, read)
+}
+
+impl Run<'_, '_> {
+    /// Counts what is asked for beside states.
+    fn count(&mut self, details: &mut ExploreDetails) {
+        if let Some(states) = self.visited.states() {
+            let beliefs = self.search.reductions.has(Reduction::Beliefs);
+            match self.engine.count {
+                Count::SystemStates if !beliefs => {
+                    details.system_states = Some(self.kernel.system_states(states));
+                }
+                Count::Orbits => details.orbits = self.kernel.orbits(states),
+                Count::SystemStates | Count::Nothing => {}
+            }
+        }
+        if self.engine.census {
+            details.census = self.visited.states().map(|states| self.kernel.seen_in(states));
+        }
+    }
 }

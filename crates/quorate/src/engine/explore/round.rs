@@ -11,6 +11,7 @@ use rayon::ThreadPool;
 use rayon::prelude::*;
 
 use super::visited::{TABLES, VisitedSet, table_of};
+use crate::base::{Heeded, heed};
 use crate::kernel::{Found, Kernel, NO_SLEEP, SleepSetId, State, Unknown};
 
 /// What came of expanding a batch, added up.
@@ -35,7 +36,7 @@ pub(super) struct Expander {
     used: usize,
     /// Keep, for each new state, the state it was reached from.
     recording: bool,
-    pub(super) parents: Vec<(State, State)>,
+    parents: Vec<(State, State)>,
 }
 
 /// The successors of a chunk of states, ordered by table.
@@ -76,13 +77,18 @@ impl Expander {
         self.chunks.resize_with(tasks.len().max(self.chunks.len()), Chunk::default);
         let min_len = self.at_least(tasks.iter().map(|states| states.len()).sum());
         self.used = tasks.len();
-        let (recording, chunks) = (self.recording, &mut self.chunks[..self.used]);
+        let (recording, chunks, heeded) = (self.recording, &mut self.chunks[..self.used], Heeded::here());
         self.pool.install(|| {
             let all = chunks.par_iter_mut().zip(tasks).with_min_len(min_len);
             all.for_each_init(Scratch::default, |scratch, (chunk, states)| {
-                chunk.expand(kernel, states, scratch, recording);
+                heeded.within(|| chunk.expand(kernel, states, scratch, recording));
             });
         });
+        self.left_over()
+    }
+
+    /// What came of the batch and was not asked for before: of a part of it, if there was a sign to stop.
+    pub(super) fn left_over(&mut self) -> Expanded {
         let mut sum = Expanded::default();
         for chunk in &mut self.chunks[..self.used] {
             sum.add(std::mem::take(&mut chunk.expanded));
@@ -98,7 +104,7 @@ impl Expander {
         found: &mut [Vec<Found>],
         meanwhile: impl FnOnce() + Send,
     ) -> u64 {
-        let (recording, chunks) = (self.recording, &self.chunks[..self.used]);
+        let (recording, chunks, heeded) = (self.recording, &self.chunks[..self.used], Heeded::here());
         let successors = chunks.iter().map(|chunk| chunk.successors.len()).sum();
         let min_len = self.at_least(successors);
         let insert = || -> (Vec<usize>, Vec<Vec<(State, State)>>) {
@@ -106,6 +112,7 @@ impl Expander {
             tables
                 .with_min_len(min_len)
                 .map(|(at, (table, found))| {
+                    heeded.heed();
                     let (before, mut parents) = (found.len(), Vec::new());
                     for chunk in chunks {
                         let share = chunk.share(at);
@@ -122,9 +129,14 @@ impl Expander {
                 })
                 .unzip()
         };
-        let ((), (new, parents)) = self.pool.install(|| rayon::join(meanwhile, insert));
+        let ((), (new, parents)) = self.pool.install(|| rayon::join(|| heeded.within(meanwhile), insert));
         self.parents.extend(parents.into_iter().flatten());
         new.into_iter().sum::<usize>() as u64
+    }
+
+    /// The state that each was reached from, if that was recorded.
+    pub(super) fn take_parents(&mut self) -> Option<Vec<(State, State)>> {
+        self.recording.then(|| std::mem::take(&mut self.parents))
     }
 
     pub(super) fn bytes(&self) -> u64 {
@@ -140,6 +152,7 @@ impl Expander {
 
 impl Chunk {
     fn expand(&mut self, kernel: &Kernel<'_>, states: &[Found], scratch: &mut Scratch, recording: bool) {
+        heed();
         scratch.successors.clear();
         scratch.origins.clear();
         for &found in states {

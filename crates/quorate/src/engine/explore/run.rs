@@ -8,11 +8,13 @@ use super::frontier::{Batch, Frontier};
 use super::round::Expander;
 use super::visited::VisitedSet;
 use super::{Explore, Order};
+use crate::base::heed;
 use crate::engine::Search;
 use crate::kernel::{Kernel, State};
-use crate::report::{Coverage, Stopped, Watch};
+use crate::report::{Coverage, Stopped, Watch, heeding};
 
-/// One search from the start. One that gets far starts again, with the system split in a better way.
+/// One search from the start. One that gets far starts again, with the system split in a better way. The first states
+/// keep where they came from: should there be no time to look for the way to a violation, it is known.
 pub(super) fn explore_once<'r, 'm>(
     kernel: &'r mut Kernel<'m>,
     engine: &'r Explore,
@@ -25,20 +27,23 @@ pub(super) fn explore_once<'r, 'm>(
         states_max: Some(search.states_max.map_or(first_states, |max| max.min(first_states))),
         ..search.clone()
     };
-    let mut run = Run::new(kernel, engine, first, recording);
-    let ended = run.search(watch);
+    let prepared = heeding(watch.stop(), || kernel.prepare());
+    let mut run = Run::new(kernel, engine, first, true);
+    let ended = prepared.map_or_else(Ended::Stopped, |()| run.search(watch));
     run.search = search.clone();
     if ended != Ended::Stopped(Stopped::States(first_states)) || search.states_max == Some(first_states) {
         return (run, ended);
     }
     let Run { kernel, coverage, .. } = run;
     let mut stopped = None;
-    kernel.split_anew(4 * coverage.depth + 16, &mut |bytes| {
-        stopped = watch.progress(&Coverage { bytes, ..coverage });
-        search.bytes_max.is_some_and(|limit| bytes >= limit) || stopped.is_some()
+    let split = heeding(watch.stop(), || {
+        kernel.split_anew(4 * coverage.depth + 16, &mut |bytes| {
+            stopped = watch.progress(&Coverage { bytes, ..coverage });
+            search.bytes_max.is_some_and(|limit| bytes >= limit) || stopped.is_some()
+        });
     });
     let mut run = Run::new(kernel, engine, search.clone(), recording);
-    if let Some(stopped) = stopped {
+    if let Some(stopped) = stopped.or(split.err()) {
         // What was seen before the search could start again has been seen.
         run.coverage = coverage;
         return (run, Ended::Stopped(stopped));
@@ -65,8 +70,8 @@ pub(super) struct Violating {
 /// A search in progress.
 pub(super) struct Run<'r, 'm> {
     pub(super) kernel: &'r mut Kernel<'m>,
-    engine: &'r Explore,
-    search: Search,
+    pub(super) engine: &'r Explore,
+    pub(super) search: Search,
     pub(super) visited: VisitedSet,
     frontier: Frontier,
     pub(super) expander: Expander,
@@ -92,8 +97,18 @@ impl<'r, 'm> Run<'r, 'm> {
     }
 
     pub(super) fn search(&mut self, watch: &mut dyn Watch) -> Ended {
+        heeding(watch.stop(), || self.rounds(watch)).unwrap_or_else(|stopped| {
+            let expanded = self.expander.left_over();
+            self.panicking = self.panicking.or(expanded.panicking.map(|state| (self.coverage.depth, state)));
+            let violating = expanded.violating.map(|state| Violating { state, panics: false });
+            violating.map_or(Ended::Stopped(stopped), Ended::Violated)
+        })
+    }
+
+    fn rounds(&mut self, watch: &mut dyn Watch) -> Ended {
         let mut cut = false;
         while let Some(Batch { depth, parts }) = self.frontier.take() {
+            heed();
             // A panic is one step further than its state: states as near as that may violate by themselves.
             if self.panicking.is_some_and(|(at, _)| depth > at || self.engine.order == Order::Depth) {
                 break;

@@ -14,7 +14,7 @@ use super::close::Closure;
 use super::parts::{Edge, Flattened};
 use super::process::ProcessClosure;
 use crate::base::Mutant;
-use crate::base::Value;
+use crate::base::{Value, heed};
 use crate::kernel::options::AllowedLocals;
 use crate::kernel::process::INITIAL;
 use crate::model::Model;
@@ -88,6 +88,7 @@ impl Closure<'_> {
         let mut violating: Vec<Combination> = Vec::new();
         let mut chosen = vec![0; observed.len()];
         for _ in 0..count {
+            heed();
             let seen: Vec<&Value> =
                 observed.iter().zip(&chosen).map(|(classes, at)| &classes[*at].observed).collect();
             if !property.holds(&seen) {
@@ -110,6 +111,7 @@ impl Closure<'_> {
         let process = &self.processes[at];
         let mut classes: Vec<Class> = Vec::new();
         for node in 0..u32::try_from(process.size()).expect("few nodes") {
+            heed();
             let state = process.local_value(node);
             let observed = property.observe(state)?;
             let same = |class: &&mut Class| match by {
@@ -170,6 +172,7 @@ impl Closure<'_> {
         let mut leading: BTreeSet<u32> = target.intersection(alive).copied().collect();
         let mut grown = true;
         while std::mem::take(&mut grown) {
+            heed();
             let known = leading.clone();
             for edge in self.processes[at].edges.iter().rev().filter(|edge| alive.contains(&edge.from)) {
                 let nearer = if self.tuning.mutants.has(Mutant::NoAncestors) { &known } else { &leading };
@@ -198,6 +201,7 @@ fn reached_within(alive: &[BTreeSet<u32>], steps: &Flattened) -> Vec<BTreeSet<u3
     let mut grown = true;
     while std::mem::take(&mut grown) {
         for (at, steps) in steps.steps.iter().enumerate() {
+            heed();
             for step in steps {
                 let Some(to) = step.to.filter(|to| alive[at].contains(to)) else { continue };
                 if reached[at].contains(&step.from) && step.consumed.iter().all(|one| sent.contains(one)) {
@@ -242,6 +246,7 @@ fn without_what_makes_no_difference(violating: Vec<Combination>, sizes: &[usize]
             })
             .collect();
         for open in open {
+            heed();
             let members: Vec<Combination> = (0..*size)
                 .map(|class| {
                     let mut member = open.clone();

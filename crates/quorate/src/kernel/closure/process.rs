@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use super::parts::{Bag, Edge, GaveUp, Level, with};
 use super::supply::{Supplies, Supply};
-use crate::base::{Numbering, ProcessId, Value};
+use crate::base::{Numbering, ProcessId, Value, heed};
 use crate::kernel::options::Tuning;
 use crate::kernel::process::{
     AskContext, INITIAL, LocalId, LocalStep, MessageId, NOTHING, Possibility, ProcessGraph, Start, StepSeen,
@@ -154,6 +154,7 @@ impl<'m> ProcessClosure<'m> {
         let mut changed = self.level == Level::Least;
         while std::mem::take(&mut changed) {
             for edge in &self.edges {
+                heed();
                 let Some(to) = edge.to.filter(|to| *to != edge.from) else { continue };
                 let spent = with(&self.progress[edge.from as usize].least, &edge.consumed);
                 let least = &mut self.progress[to as usize].least;
@@ -172,6 +173,7 @@ impl<'m> ProcessClosure<'m> {
         let mut changed = true;
         while std::mem::take(&mut changed) {
             for edge in &self.edges {
+                heed();
                 let Some(to) = edge.to else { continue };
                 let events = self.progress[edge.from as usize].events + u32::from(edge.by_itself);
                 let known = &mut self.progress[to as usize].events;
@@ -218,6 +220,7 @@ impl<'m> ProcessClosure<'m> {
         self.progress[place].seen = tried.possibilities.len();
         let mut leads = Vec::new();
         for possibility in turn {
+            heed();
             let Possibility { transition, consumed, outcomes } =
                 self.tried[&local].possibilities[possibility].clone();
             let by_itself = *model.process(id).transitions()[transition].trigger() == Trigger::Internal;
@@ -248,6 +251,7 @@ impl<'m> ProcessClosure<'m> {
             leads.push((node, Vec::new(), NOTHING, false, None));
         }
         for (to, consumed, sent, by_itself, transition) in leads {
+            heed();
             let least = with(&self.progress[place].least, &consumed);
             let events = self.progress[place].events + u32::from(by_itself);
             let to = to.map(|to| self.node(to, least, events));

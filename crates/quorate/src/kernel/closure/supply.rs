@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, HashMap};
 
 use super::parts::{Bag, Edge, with};
+use crate::base::heed;
 use crate::kernel::process::{MessageId, Messages};
 
 /// How often a message can be there to be consumed, in all.
@@ -49,6 +50,7 @@ pub(super) fn sent_at_most(
     for (knot, members) in members.iter().enumerate() {
         let mut here = Bag::new();
         for edge in members.iter().flat_map(|node| &after[*node]) {
+            heed();
             let to = knot_of[edge.to.unwrap_or_default() as usize];
             let sent = mail.messages_of(edge.sent);
             if to == knot {

@@ -11,9 +11,7 @@
 
 use std::hash::{Hash, Hasher};
 
-use crate::base::FoldHasher;
-
-use crate::base::ProcessId;
+use crate::base::{FoldHasher, ProcessId, heed};
 
 /// The processes of the two groups.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -110,6 +108,7 @@ impl Sides {
             if change.1.is_some_and(|other| self.right[change.0] == self.right[other]) {
                 continue;
             }
+            heed();
             self.apply(change);
             let cost = self.cost();
             self.apply(change);

@@ -7,7 +7,7 @@
 
 use super::split::GroupOrder;
 use super::views::PropertyViews;
-use crate::base::{Pairs, ProcessId, ProcessSet};
+use crate::base::{Pairs, ProcessId, ProcessSet, heed};
 use crate::kernel::process::{AskContext, NOTHING, SendListId};
 use crate::kernel::reductions::{Orbits, ProcessStates, SleepSets, ViewId};
 use crate::kernel::state::{Side, SleepSetId};
@@ -141,6 +141,7 @@ impl Group {
         if self.steps(state).is_some() {
             return;
         }
+        heed();
         let start = self.steps.len();
         let (view, panics) = match &mut self.kind {
             Kind::Nobody => (context.views.nobody(), false),
@@ -227,6 +228,7 @@ impl Group {
         if let Some(known) = self.arrival(state, sends) {
             return known;
         }
+        heed();
         let arrived = match &mut self.kind {
             Kind::Nobody => unreachable!("nobody receives nothing"),
             Kind::Process(process) => {

@@ -10,7 +10,7 @@
 
 use std::collections::{BTreeSet, HashMap};
 
-use crate::base::{Numbering, PairMap, ProcessId, Value};
+use crate::base::{Numbering, PairMap, ProcessId, Value, heed};
 use crate::kernel::process::{AskContext, ConfigurationId, LocalId, ProcessGraph};
 use crate::kernel::reductions::{Orbits, ProcessStates, ViewId};
 use crate::model::Model;
@@ -110,6 +110,7 @@ impl PropertyViews {
         most: usize,
     ) -> Option<String> {
         while self.compared < self.judged.len().min(most) {
+            heed();
             let views = self.judged.values()[self.compared].clone();
             for exchange in 0..orbits.images.count() {
                 let mut image = views.clone();
@@ -361,6 +362,7 @@ fn some_choice<'v>(
     chosen: &mut Vec<&'v Value>,
     condition: &impl Fn(&[&Value]) -> bool,
 ) -> bool {
+    heed();
     let Some(values) = choices.get(chosen.len()) else { return condition(chosen) };
     values.iter().any(|value| {
         chosen.push(value);
@@ -376,6 +378,7 @@ fn choose_broken<'s>(
     property: &Property,
     chosen: &mut Vec<&'s (Option<Value>, ConfigurationId)>,
 ) -> bool {
+    heed();
     let Some(shown) = seen.get(chosen.len()) else {
         let values: Vec<&Value> = chosen.iter().filter_map(|(value, _)| value.as_ref()).collect();
         return !property.holds(&values);

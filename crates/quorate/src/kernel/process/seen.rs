@@ -10,7 +10,7 @@ use std::collections::{BTreeSet, HashMap};
 
 use super::mail::{MessageId, Messages, NOTHING, SendListId};
 use super::values::{INITIAL, LocalId};
-use crate::base::Value;
+use crate::base::{Value, heed};
 use crate::model::{Envelope, Model, Sending};
 use crate::world::StepKind;
 
@@ -83,6 +83,7 @@ impl SeenSteps {
         let mut grown = true;
         while std::mem::take(&mut grown) {
             for edge in self.edges.iter().rev().filter(|edge| edge.from != edge.to) {
+                heed();
                 let Some(after) = of.get(&edge.to).cloned() else { continue };
                 let before = of.entry(edge.from).or_default();
                 let size = before.len();

@@ -11,7 +11,7 @@
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::sync::Arc;
 
-use crate::base::{Numbering, ProcessId, Value};
+use crate::base::{Numbering, ProcessId, Value, heed};
 use crate::kernel::process::{
     AskContext, ConfigurationId, ConfigurationStep, Lead, Live, NOTHING, ProcessGraph, SendListId, Start,
 };
@@ -173,6 +173,7 @@ impl Beliefs {
     ) -> u32 {
         let mut waiting: Vec<ConfigurationId> = members.iter().copied().collect();
         while let Some(member) = waiting.pop().filter(|_| !self.too_many) {
+            heed();
             let leads = self.leads(member, graph, ask);
             let silent = leads.iter().filter_map(|lead| lead.to).filter(|(_, sends)| *sends == NOTHING);
             waiting.extend(silent.map(|(next, _)| next).filter(|next| members.insert(*next)));

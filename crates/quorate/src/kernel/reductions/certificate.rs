@@ -12,7 +12,7 @@ use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
 use super::beliefs::ProcessStates;
 use super::images::Images;
-use crate::base::ProcessId;
+use crate::base::{ProcessId, heed};
 use crate::kernel::process::{
     AskContext, AskedSoFar, HandlerInput, LocalId, LocalStep, MessageId, Questions, SendListId,
 };
@@ -129,6 +129,7 @@ impl Certificate {
         comparing: &mut Comparing<'_, '_>,
     ) -> Option<String> {
         while let Some((process, input)) = waiting.pop() {
+            heed();
             for exchange in 0..comparing.images.count() {
                 let image = comparing.image(exchange, process, &input);
                 let there = comparing.images.place(exchange, process);
@@ -178,6 +179,7 @@ impl Certificate {
     ) -> Option<String> {
         let mut waiting: Vec<Selecting> = changed.iter().copied().collect();
         while let Some(selecting) = waiting.pop().filter(|_| self.size() < most) {
+            heed();
             for exchange in 0..comparing.images.count() {
                 let messages = self.offered[why as usize][&selecting].clone();
                 let (image, messages) = comparing.image_of_selecting(exchange, selecting, &messages);
@@ -188,6 +190,7 @@ impl Certificate {
             }
         }
         for selecting in changed {
+            heed();
             let messages = &self.offered[why as usize][&selecting];
             for exchange in 0..comparing.images.count() {
                 let (image, renamed) = comparing.image_of_selecting(exchange, selecting, messages);

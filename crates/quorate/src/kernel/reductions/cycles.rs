@@ -2,7 +2,7 @@
 
 use std::collections::{HashMap, HashSet};
 
-use crate::base::ProcessId;
+use crate::base::{ProcessId, heed};
 use crate::kernel::process::{Edge, LocalId, MessageId, Messages, SeenSteps};
 use crate::model::Model;
 
@@ -44,6 +44,7 @@ fn on_cycles(edges: &[Edge]) -> Vec<Edge> {
         after.entry(edge.from).or_default().push(edge.to);
     }
     let leads_back = |edge: &&Edge| {
+        heed();
         let (mut seen, mut waiting) = (HashSet::from([edge.to]), vec![edge.to]);
         while let Some(at) = waiting.pop() {
             if at == edge.from {

@@ -7,7 +7,7 @@
 use std::collections::{HashMap, HashSet};
 
 use super::beliefs::ProcessStates;
-use crate::base::{ProcessId, Renaming};
+use crate::base::{ProcessId, Renaming, heed};
 use crate::kernel::process::{AskContext, LocalId, MessageId, SendListId};
 use crate::model::Model;
 
@@ -113,6 +113,7 @@ impl Images {
         let symmetry = ask.model.symmetry();
         let (mut orbit, mut found, mut at) = (vec![start], HashSet::from([start]), 0);
         while at < orbit.len() {
+            heed();
             let (process, local) = orbit[at];
             let value = states_of[process].graph.local_value(local).clone();
             for exchange in 0..self.exchanges.len() {
@@ -160,6 +161,7 @@ impl Images {
         let (symmetry, mail) = (ask.model.symmetry(), &mut ask.mail);
         let (mut orbit, mut found, mut at) = (vec![start], HashSet::from([start]), 0);
         while at < orbit.len() {
+            heed();
             let message = orbit[at];
             let (envelope, receiver) = (mail.envelope(message).clone(), mail.receiver(message));
             for exchange in 0..self.exchanges.len() {

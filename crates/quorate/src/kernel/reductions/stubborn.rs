@@ -17,7 +17,7 @@ use super::beliefs::ProcessStates;
 use super::cycles::cyclic;
 use super::orbits::Orbits;
 use crate::base::{Mutant, Mutants};
-use crate::base::{ProcessId, ProcessSet};
+use crate::base::{ProcessId, ProcessSet, heed};
 use crate::kernel::process::{AskContext, ConfigurationId, Edge, LocalId, MessageId, Messages, emits};
 use crate::kernel::state::State;
 use crate::model::Model;
@@ -153,6 +153,7 @@ impl Stubborn {
             (0..traits.len()).filter(move |at| !members.contains(ProcessId::new(*at))).collect::<Vec<usize>>()
         };
         loop {
+            heed();
             let before = members;
             let emitting =
                 (0..traits.len()).any(|at| members.contains(ProcessId::new(at)) && traits[at].emits);
@@ -189,6 +190,7 @@ impl Stubborn {
     fn enough(&self, mut waiting_for: Vec<Vec<ProcessSet>>) -> ProcessSet {
         let mut added = ProcessSet::EMPTY;
         loop {
+            heed();
             let lacks = |senders: &ProcessSet| senders.is_subset(added);
             waiting_for.retain(|lacking| !lacking.iter().any(lacks));
             if !self.needs.refinement.by_quorum() {

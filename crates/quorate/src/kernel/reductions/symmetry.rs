@@ -15,7 +15,7 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use super::beliefs::ProcessStates;
 use super::images::Images;
-use crate::base::{ProcessId, fold};
+use crate::base::{ProcessId, fold, heed};
 use crate::kernel::process::{AskContext, ConfigurationId, Edge, MessageId};
 use crate::model::Model;
 
@@ -118,6 +118,7 @@ impl Symmetry {
     fn orbit(vector: Vec<u32>, swaps: &[&Swap]) -> Option<BTreeSet<Vec<u32>>> {
         let (mut orbit, mut waiting) = (BTreeSet::from([vector.clone()]), vec![vector]);
         while let Some(vector) = waiting.pop() {
+            heed();
             for swap in swaps {
                 let swapped = swap.apply(&vector)?;
                 if !orbit.contains(&swapped) {
@@ -181,6 +182,7 @@ impl Symmetry {
         let (mut orbit, mut places) = (vec![(process, state)], BTreeMap::from([((process, state), 0)]));
         let mut at = 0;
         while at < orbit.len() {
+            heed();
             let (process, state) = orbit[at];
             if images.exceed(orbit.len()) {
                 return;
@@ -204,6 +206,7 @@ impl Symmetry {
             if classes[start.0][start.1] != UNKNOWN {
                 continue;
             }
+            heed();
             let class = self.class_count;
             self.class_count += 1;
             classes[start.0][start.1] = class;
@@ -306,6 +309,7 @@ pub(in crate::kernel) fn saturate(
             for exchange in 0..images.count() {
                 let to = images.place(exchange, process);
                 for edge in &edges {
+                    heed();
                     let from = images.local(exchange, process, edge.from, states_of, ask);
                     let after = images.local(exchange, process, edge.to, states_of, ask);
                     let consumed = edge.consumed.iter();

@@ -3,16 +3,17 @@
 
 use std::io::{self, IsTerminal as _, Write as _};
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
 use super::memory;
 use super::units::{bytes, decimal, grouped, rate};
-use crate::report::{Coverage, Stone, Stopped, Watch};
+use crate::report::{Coverage, Sentinel, Stone, Stop, Stopped, Watch};
 
 /// How often the memory of the whole program is looked up.
-const MEMORY_EVERY: Duration = Duration::from_millis(100);
+const MEMORY_EVERY: Duration = Duration::from_millis(50);
 /// On a terminal, a search shorter than this shows no progress.
 const BAR_AFTER: Duration = Duration::from_millis(500);
 const BAR_EVERY: Duration = Duration::from_millis(100);
@@ -23,8 +24,11 @@ const LINE_EVERY: Duration = Duration::from_secs(5);
 /// How often the user has asked to stop.
 static INTERRUPTS: AtomicUsize = AtomicUsize::new(0);
 
-/// The exit code after a second Ctrl-C.
+/// The exit code of a program that was ended by force.
 const EXIT_INTERRUPTED: i32 = 130;
+/// How long after an interrupt the program may still say what it has found. It takes a second at most, unless something
+/// is wrong, or what it writes to is slow.
+const FAREWELL: Duration = Duration::from_secs(5);
 
 /// From now on Ctrl-C asks the search to end with what is known; a second one ends the program.
 pub(crate) fn heed_interrupts() {
@@ -32,6 +36,10 @@ pub(crate) fn heed_interrupts() {
         if INTERRUPTS.fetch_add(1, Ordering::Relaxed) > 0 {
             std::process::exit(EXIT_INTERRUPTED);
         }
+        std::thread::spawn(|| {
+            std::thread::sleep(FAREWELL);
+            std::process::exit(EXIT_INTERRUPTED);
+        });
     };
     // Where no handler can be set, Ctrl-C ends the program, as it does anywhere.
     _ = ctrlc::set_handler(handler);
@@ -55,12 +63,21 @@ enum Display {
     Lines,
 }
 
-/// The program's [`Watch`].
-pub(crate) struct Progress {
+/// Looks whether a limit is reached, or somebody has interrupted.
+#[derive(Clone, Copy)]
+pub(crate) struct Lookout {
     limits: Limits,
     start: Instant,
     stage_start: Instant,
     memory_due: Instant,
+}
+
+/// The program's [`Watch`].
+pub(crate) struct Progress {
+    pub(crate) lookout: Lookout,
+    sentinel: Sentinel,
+    /// The latest that is known, for whoever cannot wait.
+    pub(crate) latest: Arc<Mutex<Coverage>>,
     display: Display,
     /// When progress is next shown; never if it is not.
     display_due: Option<Instant>,
@@ -75,12 +92,47 @@ impl Progress {
             (false, false) => (Display::Lines, Some(LINE_AFTER)),
         };
         let display_due = display_after.map(|after| start + after);
-        Progress { limits, start, stage_start: start, memory_due: start, display, display_due }
+        let lookout = Lookout { limits, start, stage_start: start, memory_due: start };
+        let latest = Arc::default();
+        Progress { lookout, sentinel: lookout.sentinel(), latest, display, display_due }
     }
 
+    fn show(&mut self, now: Instant, coverage: &Coverage) {
+        let line = line(coverage, now - self.lookout.start);
+        match &mut self.display {
+            Display::None => {}
+            Display::Bar(bar) => {
+                self.display_due = Some(now + BAR_EVERY);
+                let bar = bar.get_or_insert_with(|| new_bar(self.lookout.limits.states_max));
+                bar.set_position(coverage.states);
+                bar.set_message(line);
+                bar.tick();
+            }
+            Display::Lines => {
+                self.display_due = Some(now + LINE_EVERY);
+                // Progress that nobody reads is no reason to stop.
+                _ = writeln!(io::stderr().lock(), "{line}");
+            }
+        }
+    }
+}
+
+impl Lookout {
     /// How long the search has taken.
     pub(crate) fn elapsed(&self) -> Duration {
         self.start.elapsed()
+    }
+
+    /// A reason to stop the whole search, whatever its stages do.
+    pub(crate) fn for_all(&mut self) -> Option<Stopped> {
+        self.limits.stage_time_max = None;
+        self.exhausted(Instant::now())
+    }
+
+    /// A thread that looks, whatever the search is doing.
+    fn sentinel(self) -> Sentinel {
+        let mut lookout = self;
+        Sentinel::new(move || lookout.exhausted(Instant::now()))
     }
 
     fn exhausted(&mut self, now: Instant) -> Option<Stopped> {
@@ -108,38 +160,31 @@ impl Progress {
         }
         None
     }
-
-    fn show(&mut self, now: Instant, coverage: &Coverage) {
-        let line = line(coverage, now - self.start);
-        match &mut self.display {
-            Display::None => {}
-            Display::Bar(bar) => {
-                self.display_due = Some(now + BAR_EVERY);
-                let bar = bar.get_or_insert_with(|| new_bar(self.limits.states_max));
-                bar.set_position(coverage.states);
-                bar.set_message(line);
-                bar.tick();
-            }
-            Display::Lines => {
-                self.display_due = Some(now + LINE_EVERY);
-                // Progress that nobody reads is no reason to stop.
-                _ = writeln!(io::stderr().lock(), "{line}");
-            }
-        }
-    }
 }
 
 impl Watch for Progress {
     fn progress(&mut self, coverage: &Coverage) -> Option<Stopped> {
         let now = Instant::now();
+        if let Ok(mut latest) = self.latest.lock() {
+            *latest = *coverage;
+        }
         if self.display_due.is_some_and(|due| now >= due) {
             self.show(now, coverage);
         }
-        self.exhausted(now)
+        self.sentinel.stop.why().cloned().or_else(|| self.lookout.exhausted(now))
+    }
+
+    fn stop(&self) -> Option<Stop> {
+        Some(self.sentinel.stop.clone())
     }
 
     fn stage(&mut self) {
-        self.stage_start = Instant::now();
+        self.lookout.stage_start = Instant::now();
+        // A sign stays raised: the next stage gets a new one, unless this one is for the whole search.
+        let for_all = matches!(self.sentinel.stop.why(), Some(Stopped::Interrupted | Stopped::Memory(_)));
+        if self.lookout.limits.stage_time_max.is_some() && !for_all {
+            self.sentinel = self.lookout.sentinel();
+        }
     }
 
     fn stone(&mut self, stone: Stone<'_>) {

@@ -22,10 +22,11 @@ use crate::report::{
 };
 
 /// Why a search stopped, with its numbers set for people.
-pub(crate) fn stopped(stopped: &Stopped) -> String {
-    match stopped {
+pub(crate) fn stopped(why: &Stopped) -> String {
+    match why {
         Stopped::States(limit) => format!("the limit of {} states was reached", grouped(*limit)),
         Stopped::Memory(limit) => format!("the limit of {} of memory was reached", bytes(*limit)),
+        Stopped::Untraced(last) => format!("{}: {}", Stopped::SEEN, stopped(last)),
         other => other.to_string(),
     }
 }
@@ -152,6 +153,9 @@ pub(crate) fn answer(
         Verdict::HoldsWithin(reservation) => {
             let first = verdict(&line(&format!("holds within{scope}: {properties}")));
             format!("{first}\n{}\n{instance}", line(reservation))
+        }
+        Verdict::Unknown(reason @ Stopped::Untraced(_)) => {
+            format!("{}\n{instance}", verdict(&line(&format!("unknown: {}", stopped(reason)))))
         }
         Verdict::Unknown(reason) => {
             let seen = grouped(report.coverage.states);

@@ -21,8 +21,7 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use super::boundary::Boundary;
-use crate::base::for_each_closed_set;
-use crate::base::{Mutant, Mutants};
+use crate::base::{Mutant, Mutants, discard, for_each_closed_set};
 use crate::engine::Search;
 use crate::engine::components::embedded::{ComponentChecker, MessageId};
 use crate::engine::components::events::{EventId, Events, Label, Skeleton, What};
@@ -88,6 +87,13 @@ impl<'e, E: ComponentChecker> Global<'e, E> {
             logged: (0, 0),
             committed_at: Instant::now(),
         }
+    }
+
+    /// The checker. Everything else is given back, without waiting for it.
+    pub(crate) fn into_checker(self) -> E {
+        let Global { locals, events, found, containing, bare, .. } = self;
+        discard((events, found, containing, bare));
+        locals.into_checker()
     }
 
     /// Starts anew under a restriction: every skeleton begins like this, and the outside is to see exactly this of each

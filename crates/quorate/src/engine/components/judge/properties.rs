@@ -13,7 +13,7 @@ use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::sync::Arc;
 
 use crate::base::Mutants;
-use crate::base::{Value, for_each_choice, for_each_closed_set};
+use crate::base::{Value, discard, for_each_choice, for_each_closed_set};
 use crate::engine::components::embedded::{ComponentChecker, MessageId};
 use crate::engine::components::events::{EventId, NodeId, Skeleton};
 use crate::engine::components::global::Global;
@@ -60,6 +60,11 @@ impl<'p> Judge<'p> {
         let (views, good, predicate_counts, ends) =
             (HashMap::new(), HashSet::new(), HashMap::new(), BTreeMap::new());
         Judge { properties, views, good, predicate_counts, mutants, ends, runs: 0, endless: false, cuts: 0 }
+    }
+
+    /// Gives back what is known, without waiting for it.
+    pub(crate) fn discard(self) {
+        discard((self.views, self.good, self.predicate_counts));
     }
 
     /// How many local traces the runs so far are made of.

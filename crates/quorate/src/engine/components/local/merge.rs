@@ -11,6 +11,7 @@
 use std::collections::{BTreeMap, HashMap};
 
 use super::tables::{Cause, ExploreComponent, Key, Kind, Locals, Node, NodePoint, Seed, Table, Wanted};
+use crate::base::heed;
 use crate::engine::components::embedded::{ComponentChecker, LocalPointId, MessageId, Move};
 use crate::engine::components::events::{Label, LabelId, NodeId};
 use crate::engine::components::meter::{Done, Halt, Meter, Panic};
@@ -153,6 +154,7 @@ impl<E: ComponentChecker> Locals<'_, E> {
         let mut layers = 0;
         // A longer trace comes to a point twice.
         while !layer.is_empty() && layers <= points.len() {
+            heed();
             let mut next: BTreeMap<usize, u128> = BTreeMap::new();
             for (at, more) in layer {
                 traces[at] = traces[at].saturating_add(more);
@@ -184,7 +186,10 @@ impl<E: ComponentChecker> Locals<'_, E> {
             }
             !found.needs[at].iter().any(|needed| needed.iter().all(|message| left.contains(message)))
         };
-        let pauses = |at: &usize| points.len() > 1 && found.seen.iter().any(|wanted| stays(*at, wanted));
+        let pauses = |at: &usize| {
+            heed();
+            points.len() > 1 && found.seen.iter().any(|wanted| stays(*at, wanted))
+        };
         (0..points.len()).filter(pauses).map(|at| points[at]).collect()
     }
 }

@@ -15,8 +15,7 @@
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
-use crate::base::Mutants;
-use crate::base::Numbering;
+use crate::base::{Mutants, Numbering, discard};
 use crate::engine::Search;
 use crate::engine::components::embedded::{ComponentChecker, LocalPointId, MessageId};
 use crate::engine::components::events::{Label, LabelId, NodeId};
@@ -184,6 +183,13 @@ pub(crate) struct Locals<'e, E: ComponentChecker> {
 }
 
 impl<'e, E: ComponentChecker> Locals<'e, E> {
+    /// The checker. Everything else is given back, without waiting for it.
+    pub(crate) fn into_checker(self) -> E {
+        let Locals { checker, nodes, numbers, labels, panics, hashes, ends, .. } = self;
+        discard((nodes, numbers, labels, panics, hashes, ends));
+        checker
+    }
+
     pub(crate) fn new(mut checker: E, explorers: Explorers<'e, E>, in_order: bool, search: &Search) -> Self {
         let mut nodes = Vec::new();
         let mut numbers = HashMap::new();

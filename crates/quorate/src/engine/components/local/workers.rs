@@ -14,6 +14,7 @@ use std::time::Duration;
 use super::dpor::Restriction;
 use super::enumerate::{Explored, explored, is_too_many};
 use super::tables::{Kind, Locals, Wanted};
+use crate::base::{Heeded, heed, unless_stopped};
 use crate::engine::components::embedded::ComponentChecker;
 use crate::engine::components::meter::{Done, Halt, Meter};
 use crate::report::Stopped;
@@ -91,14 +92,18 @@ impl<E: ComponentChecker> Locals<'_, E> {
         let checker: &E = checker;
         let (next, progress, points_max) = (AtomicUsize::new(0), Progress::default(), meter.points_max());
         let (report, findings) = channel();
+        let heeded = &Heeded::here();
         let mut found: Vec<Option<Finding<E::Step>>> = restriction.iter().map(|_| None).collect();
         let stopped = std::thread::scope(|scope| {
             for (worker, fork) in forks.iter_mut().take(workers).enumerate() {
                 let (next, progress, restriction, report) = (&next, &progress, &restriction, report.clone());
                 scope.spawn(move || {
                     while let Some((at, restriction)) = take_next(next, restriction) {
-                        let restriction = restriction.translated_to(fork, checker);
-                        let explored = progress.explore(fork, &restriction, points_max);
+                        let explore = || {
+                            let restriction = restriction.translated_to(fork, checker);
+                            progress.explore(fork, &restriction, points_max)
+                        };
+                        let Some(explored) = heeded.within(|| unless_stopped(explore)) else { break };
                         let asked = fork.learned().unwrap_or_default();
                         if report.send((at, Finding { worker, explored, asked })).is_err() {
                             break;
@@ -123,6 +128,7 @@ impl<E: ComponentChecker> Locals<'_, E> {
         if let Some(halt) = stopped {
             return Err(halt);
         }
+        heed();
         // From here on everything is counted in the order in which it was asked for.
         meter.show(Done::default());
         Ok(found.into_iter().flatten().collect())
