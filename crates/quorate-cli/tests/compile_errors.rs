@@ -33,7 +33,8 @@ fn compiled(name: &str, program: &str) -> String {
     std::fs::create_dir_all(folder.join("src")).expect("a folder");
     let quorate = root().join("crates/quorate");
     let manifest = format!(
-        "[package]\nname = \"forgetful\"\nedition = \"2024\"\n[dependencies]\nquorate.path = '{}'\n",
+        "[package]\nname = \"forgetful\"\nedition = \"2024\"\n[dependencies.quorate]\npath = '{}'\n\
+         default-features = false\n",
         quorate.display()
     );
     std::fs::write(folder.join("Cargo.toml"), manifest).expect("a manifest");
