@@ -26,8 +26,11 @@ fn taken(model: &Model, schedule: &Schedule) -> Option<(Vec<Value>, Vec<TraceSte
     Some((locals, run.into_trace().steps))
 }
 
+/// The messages that are on their way, each with its receiver.
+type Waiting = Vec<(ProcessId, Envelope)>;
+
 /// Where a trace leads; `None` if it cannot be taken.
-fn retraced(model: &Model, steps: &[TraceStep]) -> Option<(Vec<Value>, Vec<(ProcessId, Envelope)>)> {
+fn retraced(model: &Model, steps: &[TraceStep]) -> Option<(Vec<Value>, Waiting)> {
     Some(model.clone().after(steps).ok()?.start_state())
 }
 
@@ -77,15 +80,15 @@ fn a_trace_leads_where_the_run_led() {
     let (mut runs, mut alike, mut confused) = (0, 0, 0);
     for protocol in forging(0..600) {
         let (seed, model) = (protocol.seed(), protocol.without_properties().model());
-        let mut schedule = Schedule::new();
-        let mut waiting = Vec::new();
+        let (mut schedule, mut waiting, mut chance) = (Schedule::new(), Vec::new(), seed);
         while schedule.len() < STEPS_MAX {
             let mut ways = longer(&model, &schedule, &waiting);
             if ways.is_empty() {
                 break;
             }
-            let any = seed.wrapping_mul(0x9e37_79b9_7f4a_7c15).rotate_left(7 * schedule.len() as u32) >> 33;
-            schedule = ways.swap_remove(any as usize % ways.len());
+            chance = chance.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+            let any = usize::try_from(chance >> 33).expect("31 bits");
+            schedule = ways.swap_remove(any % ways.len());
             let (locals, steps) = taken(&model, &schedule).expect("it has been tried");
             let (found, on_their_way) = retraced(&model, &steps).expect("it has happened");
             assert_eq!(found, locals, "seed {seed}: {steps:?}");

@@ -88,7 +88,9 @@ fn add(checksum: &mut Checksum, value: &Value) {
         Value::String(text) => add_text(checksum, b"\"", text),
         Value::Array(values) => {
             add_count(checksum, b"[", values.len());
-            values.iter().for_each(|value| add(checksum, value));
+            for value in values {
+                add(checksum, value);
+            }
         }
         Value::Object(fields) => add_fields(checksum, fields, |_| true),
     }
