@@ -99,6 +99,8 @@ struct Rule {
     picks: bool,
     panics_at: Option<u8>,
     mistake: Option<Mistake>,
+    /// The twin that a mistake knows.
+    odd: ProcessId,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -182,11 +184,21 @@ pub enum Mistake {
     PropertyKnowsTheLast,
     /// A property looks at who is the friend, not at whether it is one of the twins.
     PropertyKnowsFriends,
+    /// A handler does something special when its friend is one certain twin.
+    KnowsOne,
+    /// A selection never takes what is about one certain twin.
+    SelectionKnowsOne,
+    /// A guard never lets one certain twin be heard.
+    GuardKnowsOne,
+    /// A property looks at one certain twin only.
+    PropertyKnowsOne,
+    /// A property knows all twins by their order.
+    PropertyKnowsTheOrder,
 }
 
 impl Mistake {
     /// All of them.
-    pub const ALL: [Mistake; 8] = [
+    pub const ALL: [Mistake; 13] = [
         Mistake::PrefersLower,
         Mistake::SendsToFirst,
         Mistake::KnowsTheLast,
@@ -195,12 +207,36 @@ impl Mistake {
         Mistake::RestartCompares,
         Mistake::PropertyKnowsTheLast,
         Mistake::PropertyKnowsFriends,
+        Mistake::KnowsOne,
+        Mistake::SelectionKnowsOne,
+        Mistake::GuardKnowsOne,
+        Mistake::PropertyKnowsOne,
+        Mistake::PropertyKnowsTheOrder,
     ];
 
     fn in_a_rule(self) -> bool {
-        !matches!(
+        !self.in_a_property() && self != Mistake::RestartCompares
+    }
+
+    fn in_a_property(self) -> bool {
+        matches!(
             self,
-            Mistake::RestartCompares | Mistake::PropertyKnowsTheLast | Mistake::PropertyKnowsFriends
+            Mistake::PropertyKnowsTheLast
+                | Mistake::PropertyKnowsFriends
+                | Mistake::PropertyKnowsOne
+                | Mistake::PropertyKnowsTheOrder
+        )
+    }
+
+    /// Does it know one of the twins, or their order, whatever their number?
+    fn knows_one_of_many(self) -> bool {
+        matches!(
+            self,
+            Mistake::KnowsOne
+                | Mistake::SelectionKnowsOne
+                | Mistake::GuardKnowsOne
+                | Mistake::PropertyKnowsOne
+                | Mistake::PropertyKnowsTheOrder
         )
     }
 }
@@ -245,7 +281,9 @@ impl TwinProtocol {
 
     fn generate(seed: u64, mistake: Option<Mistake>) -> Self {
         let mut random = Random(seed ^ 0x7477_696e_7300);
-        let twins = 2 + usize::from(random.chance(50));
+        let many = mistake.is_some_and(Mistake::knows_one_of_many);
+        let more = if many { usize::try_from(seed % 3).expect("small") } else { 0 };
+        let twins = 2 + usize::from(random.chance(50)) + more;
         let hub = random.chance(60);
         let cyclic = random.chance(40);
         let kinds = 1 + random.below(2);
@@ -258,8 +296,12 @@ impl TwinProtocol {
         if let Some(mistake) = mistake.filter(|mistake| mistake.in_a_rule()) {
             generator.plant(mistake, &mut tables[0].rules);
         }
-        let budgets =
-            [1 + generator.random.below(if twins == 2 { 3 } else { 2 }), 1 + generator.random.below(2)];
+        let most = match twins {
+            2 => 3,
+            3 => 2,
+            _ => 1,
+        };
+        let budgets = [1 + generator.random.below(most), 1 + generator.random.below(2)];
         let properties = (0..=generator.random.below(2)).map(|_| generator.property()).collect();
         TwinProtocol { seed, twins, hub, tables: tables.map(Arc::new), budgets, properties, mistake }
     }
@@ -278,7 +320,7 @@ impl TwinProtocol {
     /// What is wrong with it, by the name that a verdict must mention.
     pub fn culprit(&self) -> &'static str {
         match self.mistake {
-            Some(Mistake::PropertyKnowsTheLast | Mistake::PropertyKnowsFriends) => "the wrong property",
+            Some(mistake) if mistake.in_a_property() => "the wrong property",
             Some(Mistake::RestartCompares) => "restart",
             _ => "the wrong rule",
         }
@@ -307,7 +349,17 @@ impl TwinProtocol {
     fn wrong_property(&self) -> Option<Property> {
         let (name, place) = ("the wrong property", u8::try_from(self.seed % 2).expect("small") + 1);
         let last = ProcessId::new(self.twins - 1 + usize::from(self.hub));
+        let odd = usize::try_from(self.seed).expect("64 bits") / 3 % self.twins;
+        let places = observe(|twin: &Somebody<false>| twin.local.place);
         match self.mistake? {
+            Mistake::PropertyKnowsOne => {
+                let fine = move |places: &[u8]| places[odd] != place;
+                Some(Property::new(name.to_string(), When::Always, places, fine))
+            }
+            Mistake::PropertyKnowsTheOrder => {
+                let fine = |places: &[u8]| places.is_sorted_by(|a, b| a >= b);
+                Some(Property::new(name.to_string(), When::Always, places, fine))
+            }
             Mistake::PropertyKnowsTheLast => Some(Property::new(
                 name.to_string(),
                 When::Always,
@@ -423,6 +475,7 @@ impl Generator {
             picks: self.random.chance(20),
             panics_at: self.random.chance(3).then(|| self.random.below(PLACES)),
             mistake: None,
+            odd: ProcessId::new(0),
         }
     }
 
@@ -452,7 +505,17 @@ impl Generator {
 
     /// Puts a mistake into a rule of the twins where it can do something.
     fn plant(&mut self, mistake: Mistake, rules: &mut [Rule]) {
-        let needs_message = matches!(mistake, Mistake::GuardCompares | Mistake::SelectionCompares);
+        if mistake == Mistake::SelectionKnowsOne {
+            // Otherwise it would hardly ever hear of the one that it knows.
+            rules.iter_mut().flat_map(|rule| &mut rule.sends).for_each(|send| send.about = About::Me);
+        }
+        let needs_message = matches!(
+            mistake,
+            Mistake::GuardCompares
+                | Mistake::SelectionCompares
+                | Mistake::GuardKnowsOne
+                | Mistake::SelectionKnowsOne
+        );
         let fits = |rule: &&mut Rule| (rule.reads == Reads::Message) || !needs_message;
         let at = if needs_message { 0 } else { self.random.index(rules.len()) };
         let mut fitting: Vec<&mut Rule> = rules.iter_mut().filter(fits).collect();
@@ -460,8 +523,13 @@ impl Generator {
         if let Some(rule) = fitting.get_mut(chosen) {
             rule.mistake = Some(mistake);
             rule.name = "the wrong rule".to_string();
-            if mistake == Mistake::KnowsTheLast && matches!(rule.meets, Meets::Nobody) {
+            if matches!(mistake, Mistake::KnowsTheLast | Mistake::KnowsOne)
+                && matches!(rule.meets, Meets::Nobody)
+            {
                 rule.meets = Meets::AnyTwin;
+            }
+            if mistake.knows_one_of_many() {
+                rule.odd = ProcessId::new(usize::from(self.hub) + self.random.index(self.twins));
             }
         }
     }
@@ -535,7 +603,8 @@ impl Rule {
         let compares = self.mistake == Some(Mistake::SelectionCompares);
         let in_order = word.about.is_none_or(|about| about.index() > 1)
             && local.friend.is_none_or(|friend| word.about.is_none_or(|about| friend <= about));
-        self.kind.is_none_or(|kind| kind == word.kind) && (!compares || in_order)
+        let avoids = self.mistake == Some(Mistake::SelectionKnowsOne) && word.about == Some(self.odd);
+        self.kind.is_none_or(|kind| kind == word.kind) && (!compares || in_order) && !avoids
     }
 
     fn accepts(&self, local: Local, received: &[Received<'_, Word>]) -> bool {
@@ -550,9 +619,11 @@ impl Rule {
         };
         let compares = self.mistake == Some(Mistake::GuardCompares);
         let in_order = || first.is_none_or(|word| local.friend.is_none_or(|friend| word.from > friend));
+        let avoids =
+            self.mistake == Some(Mistake::GuardKnowsOne) && received.iter().any(|word| word.from == self.odd);
         // A step that consumes nothing has to be paid for.
         let paid = !received.is_empty() || local.budget > 0;
-        holds && paid && self.at >> local.place & 1 == 1 && (!compares || in_order())
+        holds && paid && self.at >> local.place & 1 == 1 && (!compares || in_order()) && !avoids
     }
 
     fn run(&self, local: &mut Local, received: &[Received<'_, Word>], out: &mut Outbox<Word>) {
@@ -588,6 +659,7 @@ impl Rule {
                 local.friend = known.into_iter().flatten().min();
             }
             Some(Mistake::KnowsTheLast) if local.friend == twins.last().copied() => local.place = PLACES - 1,
+            Some(Mistake::KnowsOne) if local.friend == Some(self.odd) => local.place = PLACES - 1,
             Some(Mistake::SendsToFirst) if paid > 0 => {
                 paid -= 1;
                 if let Some(first) = first {

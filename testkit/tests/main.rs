@@ -7,6 +7,7 @@ mod bounded;
 mod channels;
 mod conjunctions;
 mod corpus;
+mod declarations;
 mod dir;
 mod ends;
 mod limits;

@@ -11,6 +11,7 @@ use std::fmt::Debug;
 
 use quorate::model::Model;
 use quorate::reduce::Reduction;
+use quorate::testing::{Mutant, Tuning};
 use quorate_testkit::corpus::one_seed;
 use quorate_testkit::naive::{Findings, NO_PANIC, search};
 use quorate_testkit::random::RandomProtocol;
@@ -192,19 +193,22 @@ fn twins_are_interchangeable() {
     assert_eq!(asymmetric, Vec::<u64>::new());
 }
 
+/// Twins that are wrong about their symmetry.
+fn mistaken(protocol: &TwinProtocol, mistake: Mistake) -> Option<Model> {
+    if mistake != Mistake::RestartCompares {
+        return Some(protocol.model());
+    }
+    let restarts = vec![("twin".to_string(), 1)];
+    protocol.model().in_world(quorate::world::World::default().restarts(restarts)).ok()
+}
+
 /// A declaration that is wrong is never believed.
 fn is_not_misled(test: &str, mistakes: &[Mistake]) {
     for &mistake in mistakes {
         let harmful = std::cell::Cell::new(0);
         let compare = |seed: u64| {
             let protocol = shown(TwinProtocol::with_mistake(seed, mistake));
-            let model = if mistake == Mistake::RestartCompares {
-                let restarts = vec![("twin".to_string(), 1)];
-                let world = quorate::world::World::default().restarts(restarts);
-                protocol.model().in_world(world).ok()?
-            } else {
-                protocol.model()
-            };
+            let model = mistaken(&protocol, mistake)?;
             let found = search(&model, STATES_MAX)?;
             let wrong: BTreeSet<String> = asymmetries(&model, &found);
             harmful.set(harmful.get() + usize::from(!wrong.is_empty()));
@@ -245,5 +249,39 @@ fn wrong_restarts() {
 
 #[test]
 fn wrong_properties() {
-    is_not_misled("wrong_properties", &Mistake::ALL[6..]);
+    is_not_misled("wrong_properties", &Mistake::ALL[6..8]);
+}
+
+#[test]
+fn one_of_many_in_rules() {
+    is_not_misled("one_of_many_in_rules", &Mistake::ALL[8..11]);
+}
+
+#[test]
+fn one_of_many_in_properties() {
+    is_not_misled("one_of_many_in_properties", &Mistake::ALL[11..]);
+}
+
+/// Without the check of symmetry, wrong declarations are believed.
+#[test]
+fn the_check_of_symmetry_is_needed() {
+    let misled = |seed: &u64| {
+        Mistake::ALL.into_iter().any(|mistake| {
+            let protocol = TwinProtocol::with_mistake(*seed, mistake);
+            let Some(model) = mistaken(&protocol, mistake) else { return false };
+            let Some(found) = search(&model, STATES_MAX).filter(|found| !found.broken.is_empty()) else {
+                return false;
+            };
+            combinations(&model).into_iter().any(|which| {
+                let (engine, search) = search_with(&which, &model, *seed);
+                let mutants = Mutant::NoCertificate.into();
+                let tuning = Tuning { mutants, ..search.current_tuning() };
+                let search = search.tuning(tuning);
+                wrong_symmetry_misleads(&model, &found, (&engine, &search), protocol.culprit()).is_some()
+            })
+        })
+    };
+    let noticed: Vec<u64> = WRONG_SYMMETRY.fixed(tier::Tier::Full).filter(misled).take(3).collect();
+    assert_eq!(noticed.len(), 3, "it is noticed by seeds {noticed:?} only");
+    WRONG_SYMMETRY.catches(Mutant::NoCertificate, &noticed);
 }

@@ -16,6 +16,8 @@ pub enum Mutant {
     NoQuiescence,
     /// With symmetry, reductions rely on the steps of representatives only, and no random walks come first.
     NoSaturation,
+    /// A declaration of symmetry is believed.
+    NoCertificate,
     /// Bounded search does not expand a state again that it meets on a shorter way.
     NoSecondLook,
     /// In the local closure no process consumes a message twice, however often it is sent.

@@ -69,7 +69,7 @@ impl Kernel<'_> {
     pub(crate) fn orbits(&mut self, states: impl Iterator<Item = State>) -> Option<u64> {
         let initial = self.vector(self.initial());
         let symmetry = self.symmetry.as_mut()?;
-        symmetry.learn(&initial, &mut self.states_of, &mut self.ask);
+        symmetry.learn(&initial, &mut self.orbits.images, &mut self.states_of, &mut self.ask);
         let symmetry = self.symmetry.as_ref()?;
         states.map(|state| symmetry.orbit_size(self.vector(state))).sum()
     }
@@ -137,7 +137,8 @@ impl Kernel<'_> {
     /// Bytes in the tables.
     pub(crate) fn bytes(&self) -> u64 {
         let processes: u64 = self.states_of.iter().map(ProcessStates::bytes).sum();
-        processes + self.ask.mail.bytes() + self.tree.bytes() + self.views.bytes()
+        let symmetry = self.orbits.bytes() + self.certificate.bytes();
+        processes + self.ask.mail.bytes() + self.tree.bytes() + self.views.bytes() + symmetry
     }
 
     /// The steps of a process that were seen, apart from those that panic.

@@ -15,6 +15,7 @@ impl Kernel<'_> {
             ask: &mut self.ask,
             states_of: &mut self.states_of,
             views: &mut self.views,
+            orbits: &mut self.orbits,
             sleep_sets: &mut self.sleep_sets,
         };
         match unknown {
@@ -23,10 +24,7 @@ impl Kernel<'_> {
             Unknown::Judgement(state) => {
                 let vector = self.tree.configurations(state.left, state.right);
                 let views = (self.tree.left().view(state.left), self.tree.right().view(state.right));
-                self.views.learn(self.model, &vector, views);
-                if self.symmetry.is_some() {
-                    self.views.certify_symmetry(self.model, &vector, &self.states_of);
-                }
+                self.views.learn(self.model, &vector, views, &self.orbits);
             }
             Unknown::Choice(state) => self.choose(state),
             Unknown::Representatives(state) => {
@@ -52,7 +50,7 @@ impl Kernel<'_> {
     /// Who steps in a vector, if not everybody does.
     pub(super) fn stubborn_members(&mut self, vector: &[u32]) -> Option<ProcessSet> {
         let stubborn = self.stubborn.as_mut()?;
-        Some(stubborn.choose(vector, &mut self.states_of, &mut self.ask))
+        Some(stubborn.choose(vector, &mut self.orbits, &mut self.states_of, &mut self.ask))
     }
 
     /// The vector in which these processes, whose states are beliefs, never step again; `None` if they must.
@@ -78,9 +76,10 @@ impl Kernel<'_> {
     /// The global state that stands for a vector.
     pub(super) fn representative(&mut self, vector: &[u32]) -> State {
         let Some(symmetry) = &mut self.symmetry else { return self.number(vector) };
-        symmetry.learn(vector, &mut self.states_of, &mut self.ask);
-        let least = symmetry.least(vector).expect("learnt before");
-        self.number(&least)
+        symmetry.learn(vector, &mut self.orbits.images, &mut self.states_of, &mut self.ask);
+        // Where a state has more images than anybody can wait for, the search ends soon.
+        let least = symmetry.least(vector);
+        self.number(least.as_deref().unwrap_or(vector))
     }
 
     /// The vector after a step of a process; `None` if there is no room for what it sends.

@@ -37,6 +37,8 @@ pub struct Tuning {
     pub explain_states: u64,
     /// How many nodes the local closure of a process may have before it is followed more closely.
     pub closure_max: usize,
+    /// How much may be compared to be sure of a symmetry before a search does without it.
+    pub symmetry_max: usize,
     /// What is left out, to show that the tests notice.
     pub mutants: Mutants,
 }
@@ -62,6 +64,7 @@ impl Tuning {
         sleep: Sleep::Untouched,
         explain_states: 1_000_000,
         closure_max: 20_000,
+        symmetry_max: 1 << 22,
         mutants: Mutants::NONE,
     };
 }

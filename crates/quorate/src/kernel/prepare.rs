@@ -5,12 +5,15 @@
 //! Held by: testkit/tests/reductions.rs, testkit/tests/saturation.rs.
 
 use std::collections::BTreeSet;
+use std::fmt;
 use std::sync::Arc;
 
 use super::groups::{GroupOrder, PropertyViews, Tree};
 use super::options::{Options, Sleep};
-use super::process::{AskContext, Live, Start};
-use super::reductions::{Needs, ProcessStates, SleepSets, Stubborn, Symmetry, all_stable, live, saturate};
+use super::process::{AskContext, Live, Questions, Start};
+use super::reductions::{
+    Certificate, Needs, Orbits, ProcessStates, SleepSets, Stubborn, Symmetry, Why, all_stable, live, saturate,
+};
 use super::state::State;
 use crate::base::ProcessId;
 use crate::base::{Mutant, Mutants, discard};
@@ -24,18 +27,50 @@ pub(crate) struct Kernel<'m> {
     pub(super) states_of: Vec<ProcessStates>,
     pub(super) tree: Tree,
     pub(super) views: PropertyViews,
+    /// What exchanging interchangeable processes makes of local states, messages and views.
+    pub(super) orbits: Orbits,
     pub(super) sleep_sets: SleepSets,
     pub(super) reductions: Reductions,
     /// Processes for which beliefs were too many.
     pub(super) disbelieved: BTreeSet<usize>,
     pub(super) stubborn: Option<Stubborn>,
     pub(super) symmetry: Option<Symmetry>,
+    /// Whether processes are interchangeable as they are said to be.
+    pub(super) certificate: Certificate,
+    /// What is not the same for exchanged processes.
+    asymmetric: Option<String>,
+    /// Why the search does without symmetry, though it was asked for.
+    without_symmetry: Option<NoSymmetry>,
+    /// How much may be compared.
+    symmetry_max: usize,
     pub(super) mutants: Mutants,
     /// How much had been seen of the processes when the reductions were built.
     pub(super) seen_at_start: usize,
     /// Have there been walks, to see something before the first search?
     walked: bool,
     prepared: bool,
+}
+
+/// Why a search does without symmetry, though it was asked for.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(crate) enum NoSymmetry {
+    /// More than so much would have to be compared to be sure of it.
+    TooMuch(usize),
+    /// This is different for exchanged processes, in steps that a reduction considers and that may never happen.
+    Considered(String),
+}
+
+impl fmt::Display for NoSymmetry {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            NoSymmetry::TooMuch(most) => {
+                write!(f, "more than {most} comparisons would show whether processes are interchangeable")
+            }
+            NoSymmetry::Considered(what) => {
+                write!(f, "{what}, in a step that another reduction considers and that may never happen")
+            }
+        }
+    }
 }
 
 impl<'m> Kernel<'m> {
@@ -60,12 +95,17 @@ impl<'m> Kernel<'m> {
             ask,
             states_of,
             views: PropertyViews::new(model, false),
+            orbits: Orbits::new(model, reductions.has(Reduction::Symmetry), options.tuning.symmetry_max),
             sleep_sets: SleepSets::new(sleep),
             tree,
             reductions,
             disbelieved: BTreeSet::new(),
             stubborn: None,
             symmetry: None,
+            certificate: Certificate::new(),
+            asymmetric: None,
+            without_symmetry: None,
+            symmetry_max: options.tuning.symmetry_max,
             mutants: options.tuning.mutants,
             seen_at_start: 0,
             walked: false,
@@ -75,14 +115,15 @@ impl<'m> Kernel<'m> {
             states.graph.allowed_locals =
                 options.allowed_locals.as_ref().and_then(|allowed| allowed.get(at).cloned());
             states.graph.copies_max = options.copies_max.map(|most| most as usize + 1);
+            states.graph.questions = kernel.reductions.has(Reduction::Symmetry).then(Questions::default);
         }
         kernel
     }
 
     /// Gives back what is known, without waiting for it.
     pub(crate) fn discard(self) {
-        let Kernel { ask, states_of, tree, views, stubborn, symmetry, .. } = self;
-        discard((ask.mail, states_of, tree, views, stubborn, symmetry));
+        let Kernel { ask, states_of, tree, views, orbits, stubborn, symmetry, certificate, .. } = self;
+        discard((ask.mail, states_of, tree, views, orbits, stubborn, symmetry, certificate));
     }
 
     /// Do reductions rely on what was seen of the processes?
@@ -92,12 +133,19 @@ impl<'m> Kernel<'m> {
 
     /// Has the search seen something that its reductions do not know of? Then it proves nothing yet.
     pub(crate) fn must_repeat(&self) -> bool {
-        self.too_many_beliefs() || self.relies_on_seen() && self.seen_at_start != self.seen_count()
+        self.too_many_beliefs()
+            || self.gives_up_symmetry()
+            || self.relies_on_seen() && self.seen_at_start != self.seen_count()
     }
 
     /// Were there too many beliefs for some process?
     pub(crate) fn too_many_beliefs(&self) -> bool {
         self.states_of.iter().any(ProcessStates::too_many_beliefs)
+    }
+
+    /// Must the search be done again without symmetry?
+    pub(crate) fn gives_up_symmetry(&self) -> bool {
+        self.without_symmetry.is_some() && self.symmetry.is_some()
     }
 
     /// How much was seen of the processes.
@@ -114,11 +162,15 @@ impl<'m> Kernel<'m> {
         }
         let too_many = self.states_of.iter().enumerate().filter(|(_, states)| states.too_many_beliefs());
         self.disbelieved.extend(too_many.map(|(at, _)| at));
+        if self.without_symmetry.is_some() {
+            self.reductions.which.retain(|reduction| *reduction != Reduction::Symmetry);
+            self.orbits = Orbits::new(self.model, false, self.symmetry_max);
+            self.states_of.iter_mut().for_each(|states| states.graph.questions = None);
+        }
         let symmetric = self.reductions.has(Reduction::Symmetry);
         if symmetric && !self.mutants.has(Mutant::NoSaturation) {
-            saturate(&mut self.states_of, &mut self.ask);
+            saturate(&mut self.orbits.images, &mut self.states_of, &mut self.ask);
         }
-        self.states_of.iter_mut().for_each(|states| states.graph.certifies_symmetry = symmetric);
         self.seen_at_start = self.seen_count();
         let idle = self.reductions.leave_out_idle_steps(self.model);
         self.states_of.iter_mut().for_each(|states| states.graph.leaves_out_idle_steps = idle);
@@ -187,10 +239,60 @@ impl<'m> Kernel<'m> {
         State { left, right }
     }
 
+    /// Compares what the search has met with what it would be with processes exchanged.
+    pub(crate) fn check_symmetry(&mut self) {
+        self.compare(Why::Met);
+    }
+
+    /// Compares what reductions have considered, too: without that, a search that has ended proves nothing.
+    pub(crate) fn conclude_symmetry(&mut self) {
+        self.compare(Why::Met);
+        self.compare(Why::Considered);
+    }
+
+    fn compare(&mut self, why: Why) {
+        let unneeded = self.symmetry.is_none() || self.mutants.has(Mutant::NoCertificate);
+        if unneeded || self.asymmetric.is_some() || self.without_symmetry.is_some() {
+            return;
+        }
+        let most = self.symmetry_max;
+        let Orbits { images, .. } = &mut self.orbits;
+        let differs = self.certificate.compare(why, most, images, &mut self.states_of, &mut self.ask);
+        let judged = self.views.compare(self.model, &self.orbits, most);
+        let compared = self.certificate.size().max(self.views.combinations());
+        let images = &self.orbits.images;
+        if let Some(value) = images.not_undone() {
+            self.asymmetric = Some(format!(
+                "renaming ids is not undone by renaming them back, in {value}: mend how it is renamed"
+            ));
+        } else if images.are_too_many() || compared >= most && differs.is_none() && judged.is_none() {
+            self.without_symmetry = Some(NoSymmetry::TooMuch(most));
+        } else if why == Why::Considered && judged.is_none() {
+            self.without_symmetry = differs.map(NoSymmetry::Considered);
+        } else if let Some(differs) = differs {
+            let advice = "the role is not symmetric, leave out .symmetric() or mend the handler";
+            self.asymmetric = Some(format!("{differs}: {advice}"));
+        } else {
+            self.asymmetric = judged;
+        }
+    }
+
     /// A handler or a property that is not the same for processes that are said to be interchangeable.
     pub(crate) fn asymmetric(&self) -> Option<&str> {
-        let handler = self.states_of.iter().find_map(|states| states.graph.asymmetric.as_deref());
-        handler.or(self.views.asymmetric())
+        self.asymmetric.as_deref()
+    }
+
+    /// What was compared to be sure of the symmetry, if there is one: local steps, handler runs that only this took,
+    /// combinations of views.
+    pub(crate) fn symmetry_compared(&self) -> Option<(u64, u64, u64)> {
+        let compared = self.certificate.steps() as u64;
+        let views = self.views.combinations() as u64;
+        self.symmetry.is_some().then_some((compared, self.certificate.handler_calls, views))
+    }
+
+    /// Why the search does without symmetry, though it was asked for.
+    pub(crate) fn without_symmetry(&self) -> Option<&NoSymmetry> {
+        self.without_symmetry.as_ref()
     }
 
     /// Was a message lost because too many equal ones were waiting?

@@ -246,14 +246,3 @@ fn difference<T: PartialEq + Debug>(
 ) -> Option<(&'static str, String, String)> {
     (first != again).then(|| (what, format!("{first:?}"), format!("{again:?}")))
 }
-
-/// What a transition does with these messages, asked once for a comparison and not remembered; nothing if it does not
-/// accept them.
-pub(crate) fn asked_once(model: &Model, of: Asked<'_>, consumed: &[&Envelope]) -> Outcomes {
-    let Asked { process, transition, state } = of;
-    match model.accepts(process, transition, state, consumed) {
-        Ok(true) => model.run(process, transition, state, consumed),
-        Ok(false) => Vec::new(),
-        Err(panicked) => vec![Err(panicked)],
-    }
-}

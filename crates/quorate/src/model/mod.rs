@@ -17,7 +17,6 @@ mod symmetry;
 use std::sync::Arc;
 
 pub use consume::{Consumptions, consumptions};
-pub(crate) use handlers::asked_once;
 pub use handlers::{Asked, Handlers, Keys, Outcomes};
 pub(crate) use in_world::at_end;
 pub use refusal::Refusal;

@@ -45,10 +45,27 @@ pub struct ExploreDetails {
     pub system_states: Option<u64>,
     /// How many states the visited ones stand for, if that was counted.
     pub orbits: Option<u64>,
+    /// What was compared to be sure that processes are interchangeable, if the search relied on that.
+    pub symmetry: Option<SymmetryCompared>,
+    /// Why the search was done without symmetry in the end, though it was asked for.
+    pub without_symmetry: Option<String>,
     /// By fingerprint: the probability that a state was missed, at most.
     pub missed_probability: Option<f64>,
     /// What the visited states are made of, if a test has asked for it.
     pub(crate) census: Option<Census>,
+}
+
+/// What was compared to be sure that processes are interchangeable: everything that the search has met, with all that
+/// exchanging them makes of it.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+#[non_exhaustive]
+pub struct SymmetryCompared {
+    /// Local steps.
+    pub steps: u64,
+    /// Runs of handlers that only the comparison took.
+    pub handler_calls: u64,
+    /// Combinations of what properties see of the processes.
+    pub combinations: u64,
 }
 
 /// What was found out from local states alone.

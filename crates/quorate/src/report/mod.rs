@@ -7,7 +7,7 @@ mod verdict;
 mod watch;
 
 pub use coverage::Coverage;
-pub use details::{ComponentCounts, Details, ExploreDetails, LocalDetails, Stages};
+pub use details::{ComponentCounts, Details, ExploreDetails, LocalDetails, Stages, SymmetryCompared};
 pub(crate) use stop::Sentinel;
 pub use stop::{Stop, heeding};
 

@@ -21,7 +21,7 @@ use super::{Engine, Refusal, Search};
 use crate::kernel::{self, AllowedLocals, Kernel, Sleep};
 use crate::model::{Model, at_end};
 use crate::reduce::Reduction;
-use crate::report::{Details, ExploreDetails, Report, Stopped, Verdict, Watch, heeding};
+use crate::report::{Details, ExploreDetails, Report, Stopped, SymmetryCompared, Verdict, Watch, heeding};
 
 /// In which order states are expanded.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
@@ -187,12 +187,20 @@ pub(crate) fn explore_and_read<T>(
     // Depth-first search is for finding violations, so it remembers the way from the start.
     let recording = engine.order == Order::Depth;
     let mut repeats = 1;
-    let (mut run, mut ended) = explore_once(&mut kernel, engine, search, recording, watch);
-    while ended == Ended::Exhausted && run.kernel.must_repeat() {
+    let (mut run, mut ended) = loop {
+        let (run, mut ended) = explore_once(&mut kernel, engine, search, recording, watch);
+        if ended == Ended::Exhausted
+            && !run.kernel.must_repeat()
+            && let Err(stopped) = heeding(watch.stop(), || run.kernel.conclude_symmetry())
+        {
+            ended = Ended::Stopped(stopped);
+        }
+        if ended != Ended::Exhausted || !run.kernel.must_repeat() {
+            break (run, ended);
+        }
         // A reduction relies on what the search has seen of the processes: it must not have seen more since.
         repeats += 1;
-        (run, ended) = explore_once(&mut kernel, engine, search, recording, watch);
-    }
+    };
     if let (Ended::Stopped(_), Some((_, state))) = (&ended, run.panicking) {
         // A limit does not undo what was found before it.
         ended = Ended::Violated(Violating { state, panics: true });
@@ -208,6 +216,10 @@ pub(crate) fn explore_and_read<T>(
         ended = Ended::Stopped(stopped);
     }
     details.reductions = kernel.in_use();
+    details.symmetry = kernel
+        .symmetry_compared()
+        .map(|(steps, handler_calls, combinations)| SymmetryCompared { steps, handler_calls, combinations });
+    details.without_symmetry = kernel.without_symmetry().map(ToString::to_string);
     details.missed_probability = (engine.visited == Visited::Fingerprint).then_some(missed);
     let unusable = match (kernel.impure(), kernel.asymmetric()) {
         (Some(handler), _) => Some(Stopped::Impure(handler.to_string())),

@@ -132,8 +132,9 @@ impl<'r, 'm> Run<'r, 'm> {
                 let found = self.frontier.found_from(depth);
                 self.coverage.states += self.expander.insert(&mut self.visited, found, learn);
             }
+            self.kernel.check_symmetry();
             self.measure();
-            if self.kernel.too_many_beliefs() {
+            if self.kernel.too_many_beliefs() || self.kernel.gives_up_symmetry() {
                 return Ended::Exhausted;
             }
             if let Some(stopped) = watch

@@ -6,10 +6,10 @@
 //! for each global state that contains it.
 
 use super::split::GroupOrder;
-use super::views::{PropertyViews, ViewId};
+use super::views::PropertyViews;
 use crate::base::{Pairs, ProcessId, ProcessSet, heed};
 use crate::kernel::process::{AskContext, NOTHING, SendListId};
-use crate::kernel::reductions::{ProcessStates, SleepSets};
+use crate::kernel::reductions::{Orbits, ProcessStates, SleepSets, ViewId};
 use crate::kernel::state::{Side, SleepSetId};
 
 /// A step of a node: its next state, the messages that leave it, whose step it is, and who sleeps after it.
@@ -66,6 +66,7 @@ pub(in crate::kernel) struct LearnContext<'a, 'm> {
     pub(in crate::kernel) ask: &'a mut AskContext<'m>,
     pub(in crate::kernel) states_of: &'a mut [ProcessStates],
     pub(in crate::kernel) views: &'a mut PropertyViews,
+    pub(in crate::kernel) orbits: &'a mut Orbits,
     pub(in crate::kernel) sleep_sets: &'a mut SleepSets,
 }
 
@@ -145,14 +146,14 @@ impl Group {
         let (view, panics) = match &mut self.kind {
             Kind::Nobody => (context.views.nobody(), false),
             Kind::Process(process) => {
-                let states = &mut context.states_of[process.index()];
-                let leads = states.steps(state, context.ask);
+                let leads = context.states_of[process.index()].steps(state, context.ask);
                 for lead in &leads {
                     let Some((next, sends)) = lead.to else { continue };
                     let sleep = context.sleep_sets.after(*process, context.ask.mail.receivers(sends));
                     self.steps.push(Step { next, sends, process: *process, sleep, owed: lead.owed });
                 }
-                let view = context.views.of_process(*process, state, states, context.ask);
+                let LearnContext { ask, states_of, views, orbits, .. } = context;
+                let view = views.of_process(*process, state, states_of, orbits, ask);
                 (view, leads.iter().any(|lead| lead.to.is_none()))
             }
             Kind::Pair { children, states, .. } => {

@@ -1,19 +1,20 @@
-//! What the properties see: observations as numbers, and judgements over them, memoized.
+//! What the properties see: views as numbers, and judgements over them, memoized.
 //!
-//! A view of a local state is what all properties observe of it; a view of a node is the pair of its
-//! children's views. Most steps change no view, so there are few, and the user's predicates run once for
+//! A view of a local state is what all properties observe of it (`reductions/orbits.rs`); a view of a node is the pair of
+//! its children's views. Most steps change no view, so there are few, and the user's predicates run once for
 //! each combination. Where states are beliefs, a view is all that may be seen of a process, and a judgement
 //! is over every choice of one thing for each.
+//!
+//! Where processes are interchangeable, every combination that is judged is compared with all that exchanges make of it:
+//! docs/theory/symmetry.md 4.
 
 use std::collections::{BTreeSet, HashMap};
 
 use crate::base::{Numbering, PairMap, ProcessId, Value, heed};
 use crate::kernel::process::{AskContext, ConfigurationId, LocalId, ProcessGraph};
-use crate::kernel::reductions::ProcessStates;
+use crate::kernel::reductions::{Orbits, ProcessStates, ViewId};
 use crate::model::Model;
 use crate::property::{Property, When};
-
-pub(in crate::kernel) type ViewId = u32;
 
 /// What the properties say of a state: which one is broken, if any.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -50,7 +51,6 @@ impl Judgement {
 }
 
 pub(in crate::kernel) struct PropertyViews {
-    observed: Numbering<Vec<Option<Value>>>,
     beliefs: Numbering<ObservedState>,
     pairs: Numbering<(ViewId, ViewId)>,
     judgements: PairMap,
@@ -58,9 +58,17 @@ pub(in crate::kernel) struct PropertyViews {
     of_states: Vec<HashMap<u32, ViewId>>,
     /// Is some state a belief? Then what a state looks like is an [`ObservedState`].
     believing: bool,
-    /// A property that is not the same for exchanged processes.
-    asymmetric: Option<String>,
+    /// Combinations of views, one for each process, that were judged or are to be, with the properties that they break.
+    judged: Numbering<Box<[ViewId]>>,
+    broken: Vec<Broken>,
+    /// How many of them were compared with their images.
+    compared: usize,
+    /// For each exchange, the images of views that are beliefs.
+    belief_images: Vec<HashMap<ViewId, ViewId>>,
 }
+
+/// For each property, whether it is broken.
+type Broken = Box<[bool]>;
 
 /// What may be seen of a process: whatever it does, and once it does nothing more.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
@@ -79,78 +87,97 @@ impl PropertyViews {
     }
 
     pub(in crate::kernel) fn new(model: &Model, believing: bool) -> Self {
-        let mut observed = Numbering::default();
-        observed.number(vec![None; model.properties().len() + 1]);
-        let of_states = vec![HashMap::new(); model.processes().len() + model.monitors().len()];
         PropertyViews {
-            observed,
             beliefs: Numbering::default(),
             pairs: Numbering::default(),
             judgements: PairMap::default(),
-            of_states,
+            of_states: vec![HashMap::new(); model.processes().len() + model.monitors().len()],
             believing,
-            asymmetric: None,
+            judged: Numbering::default(),
+            broken: Vec::new(),
+            compared: 0,
+            belief_images: Vec::new(),
         }
     }
 
-    pub(in crate::kernel) fn asymmetric(&self) -> Option<&str> {
-        self.asymmetric.as_deref()
-    }
-
-    /// Compares what properties say of a vector of states with what they say when processes are exchanged.
-    pub(in crate::kernel) fn certify_symmetry(
+    /// Compares what properties say of the combinations that were judged since the last time with what they say when
+    /// processes are exchanged; whatever exchanges make of these is compared in turn. Says which property differs, if
+    /// one does. Ends early if there are more than `most` combinations.
+    pub(in crate::kernel) fn compare(
         &mut self,
         model: &Model,
-        vector: &[u32],
-        states_of: &[ProcessStates],
-    ) {
-        let local = |(states, state): (&ProcessStates, &u32)| {
-            states.graph.local_value(states.graph.local(states.members(*state)[0])).clone()
-        };
-        let locals: Vec<Value> =
-            states_of.iter().zip(vector).map(local).take(model.processes().len()).collect();
-        for ids in model.symmetry().generators() {
-            let mut exchanged = locals.clone();
-            for (process, local) in model.ids().zip(&locals) {
-                exchanged[ids.of(process).index()] = model.symmetry().rename_state(local, &ids);
+        orbits: &Orbits,
+        most: usize,
+    ) -> Option<String> {
+        while self.compared < self.judged.len().min(most) {
+            heed();
+            let views = self.judged.values()[self.compared].clone();
+            for exchange in 0..orbits.images.count() {
+                let mut image = views.clone();
+                for (process, view) in views.iter().enumerate() {
+                    let place = orbits.images.place(exchange, process);
+                    image[place] = self.image(exchange, *view, orbits);
+                }
+                let there = self.judge_views(model, image, orbits);
+                let (here, there) = (&self.broken[self.compared], &self.broken[there]);
+                if let Some(at) = here.iter().zip(there).position(|(here, there)| here != there) {
+                    return Some(format!(
+                        "the property '{}' does not treat processes of a symmetric role alike: leave out .symmetric() \
+                         or mend the property",
+                        model.properties()[at].name()
+                    ));
+                }
             }
-            let differs =
-                |property: &&Property| property.check(&locals).is_ok() != property.check(&exchanged).is_ok();
-            if let Some(property) = model.properties().iter().find(differs) {
-                let name = property.name();
-                self.asymmetric = Some(format!(
-                    "the property '{name}' does not treat processes of a symmetric role alike: leave out .symmetric() or \
-                     mend the property"
-                ));
-            }
+            self.compared += 1;
         }
+        None
+    }
+
+    /// How many combinations of views were judged, or are to be compared.
+    pub(in crate::kernel) fn combinations(&self) -> usize {
+        self.judged.len()
+    }
+
+    /// What an exchange makes of what is seen of a process.
+    fn image(&mut self, exchange: usize, view: ViewId, orbits: &Orbits) -> ViewId {
+        if !self.believing {
+            return orbits.image_of_view(exchange, view);
+        }
+        if self.belief_images.len() <= exchange {
+            self.belief_images.resize(exchange + 1, HashMap::new());
+        }
+        if let Some(known) = self.belief_images[exchange].get(&view) {
+            return *known;
+        }
+        let images = |views: &[ViewId]| -> Vec<ViewId> {
+            let images: BTreeSet<ViewId> =
+                views.iter().map(|view| orbits.image_of_view(exchange, *view)).collect();
+            images.into_iter().collect()
+        };
+        let ObservedState { all, still } = self.beliefs.value(view);
+        let image = ObservedState { all: images(all), still: images(still) };
+        let image = self.beliefs.number(image);
+        self.belief_images[exchange].insert(view, image);
+        image
     }
 
     /// The view of nobody: no property sees anything.
     #[expect(clippy::unused_self, reason = "the views decide which number that is")]
     pub(super) fn nobody(&self) -> ViewId {
-        0
-    }
-
-    /// What is seen of a process in a local state; of a monitor, whether it holds.
-    fn of_local(&mut self, model: &Model, process: ProcessId, local: &Value) -> ViewId {
-        let monitor = model.monitor(process);
-        let observe = |property: &Property| if monitor.is_some() { None } else { property.observe(local) };
-        let mut seen: Vec<Option<Value>> = model.properties().iter().map(observe).collect();
-        seen.push(monitor.map(|monitor| Value::new(monitor.holds(local))));
-        self.observed.number(seen)
+        Orbits::NOTHING
     }
 
     /// What is seen of a process in these configurations.
     fn of_members(
-        &mut self,
         process: ProcessId,
         members: &[ConfigurationId],
-        graph: &ProcessGraph,
-        model: &Model,
+        states_of: &mut [ProcessStates],
+        orbits: &mut Orbits,
+        ask: &AskContext<'_>,
     ) -> Vec<ViewId> {
+        let graph = &states_of[process.index()].graph;
         let locals: BTreeSet<LocalId> = members.iter().map(|member| graph.local(*member)).collect();
-        let views = locals.into_iter().map(|local| self.of_local(model, process, graph.local_value(local)));
+        let views = locals.into_iter().map(|local| orbits.view(process.index(), local, states_of, ask));
         views.collect::<BTreeSet<ViewId>>().into_iter().collect()
     }
 
@@ -159,13 +186,15 @@ impl PropertyViews {
         &mut self,
         process: ProcessId,
         state: u32,
-        states: &mut ProcessStates,
+        states_of: &mut [ProcessStates],
+        orbits: &mut Orbits,
         ask: &mut AskContext<'_>,
     ) -> ViewId {
-        let all = self.of_members(process, &states.members(state), &states.graph, ask.model);
+        let members = states_of[process.index()].members(state);
+        let all = Self::of_members(process, &members, states_of, orbits, ask);
         let view = if self.believing {
-            let still = states.still_members(state, ask);
-            let still = self.of_members(process, &still, &states.graph, ask.model);
+            let still = states_of[process.index()].still_members(state, ask);
+            let still = Self::of_members(process, &still, states_of, orbits, ask);
             self.beliefs.number(ObservedState { all, still })
         } else {
             all[0]
@@ -189,64 +218,65 @@ impl PropertyViews {
         model: &Model,
         states: &[u32],
         (left, right): (ViewId, ViewId),
+        orbits: &Orbits,
     ) {
         if self.judge(left, right).is_some() {
             return;
         }
-        let views = states.iter().zip(&self.of_states).map(|(state, views)| views[state]);
-        let observed_states: Vec<ObservedState> = views
-            .map(|view| {
-                if self.believing {
-                    self.beliefs.value(view).clone()
-                } else {
-                    ObservedState { all: vec![view], still: vec![view] }
-                }
-            })
-            .collect();
-        let ends = observed_states.iter().all(|observed| !observed.still.is_empty());
+        let views: Box<[ViewId]> =
+            states.iter().zip(&self.of_states).map(|(state, views)| views[state]).collect();
         let mut judgement = Judgement::FINE;
-        for (at, property) in model.properties().iter().enumerate() {
+        let broken = if orbits.images.count() > 0 {
+            let at = self.judge_views(model, views.clone(), orbits);
+            self.broken[at].clone()
+        } else {
+            self.broken_by(model, &views, orbits)
+        };
+        for (property, broken) in model.properties().iter().zip(broken) {
             judgement.0 |= match property.when() {
-                When::Always if self.may_break(at, property, &observed_states, |observed| &observed.all) => {
-                    Judgement::ALWAYS
-                }
-                When::AtEnd
-                    if ends && self.may_break(at, property, &observed_states, |observed| &observed.still) =>
-                {
-                    // Where states are beliefs, their members without steps are an end as they are.
-                    if self.believing { Judgement::ALWAYS } else { Judgement::AT_END }
-                }
-                _ => 0,
+                _ if !broken => 0,
+                When::Always => Judgement::ALWAYS,
+                // Where states are beliefs, their members without steps are an end as they are.
+                When::AtEnd if self.believing => Judgement::ALWAYS,
+                When::AtEnd => Judgement::AT_END,
             };
         }
         let wrong = Value::new(false);
-        let broken = |view: &ViewId| self.observed.value(*view).last() == Some(&Some(wrong.clone()));
-        if observed_states.iter().flat_map(|observed| &observed.all).any(broken) {
+        let is_wrong = |view: &ViewId| orbits.observed(*view).last() == Some(&Some(wrong.clone()));
+        if views.iter().any(|view| self.observed_state(*view).all.iter().any(is_wrong)) {
             judgement.0 |= Judgement::ALWAYS;
         }
         self.judgements.insert(left, right, judgement.0);
     }
 
-    /// Is there a choice of views, one for each process, for which a property does not hold?
-    fn may_break(
-        &self,
-        at: usize,
-        property: &Property,
-        observed_states: &[ObservedState],
-        side: impl Fn(&ObservedState) -> &Vec<ViewId>,
-    ) -> bool {
-        let seen = |observed: &ObservedState| -> Vec<&Value> {
-            let mut seen: Vec<&Value> = Vec::new();
-            for value in side(observed).iter().filter_map(|view| self.observed.value(*view)[at].as_ref()) {
-                if !seen.contains(&value) {
-                    seen.push(value);
-                }
-            }
-            seen
+    /// Judges a combination of views, to be compared with its images; says where it is among the others.
+    fn judge_views(&mut self, model: &Model, views: Box<[ViewId]>, orbits: &Orbits) -> usize {
+        if let Some(known) = self.judged.find(&views) {
+            return known as usize;
+        }
+        // A sign to stop may end this: a combination has a number once it is judged.
+        let broken = self.broken_by(model, &views, orbits);
+        self.broken.push(broken);
+        self.judged.number(views) as usize
+    }
+
+    /// Which properties a combination of views breaks, those that look at ends as if it were one.
+    fn broken_by(&self, model: &Model, views: &[ViewId], orbits: &Orbits) -> Broken {
+        let states: Vec<ObservedState> = views.iter().map(|view| self.observed_state(*view)).collect();
+        let ends = states.iter().all(|observed| !observed.still.is_empty());
+        let broken = |(at, property): (usize, &Property)| match property.when() {
+            When::Always => may_break(at, property, &states, orbits, |observed| &observed.all),
+            When::AtEnd => ends && may_break(at, property, &states, orbits, |observed| &observed.still),
         };
-        let choices: Vec<Vec<&Value>> =
-            observed_states.iter().map(seen).filter(|seen| !seen.is_empty()).collect();
-        some_choice(&choices, &mut Vec::new(), &|chosen| !property.holds(chosen))
+        model.properties().iter().enumerate().map(broken).collect()
+    }
+
+    /// What may be seen of a process that looks like this.
+    fn observed_state(&self, view: ViewId) -> ObservedState {
+        if self.believing {
+            return self.beliefs.value(view).clone();
+        }
+        ObservedState { all: vec![view], still: vec![view] }
     }
 
     /// Of a vector of states that violates a property, a configuration for each process that shows it.
@@ -301,8 +331,30 @@ impl PropertyViews {
     }
 
     pub(in crate::kernel) fn bytes(&self) -> u64 {
-        self.observed.bytes() + self.pairs.bytes() + self.judgements.bytes() + self.beliefs.bytes()
+        self.pairs.bytes() + self.judgements.bytes() + self.beliefs.bytes() + self.judged.bytes()
     }
+}
+
+/// Is there a choice of views, one for each process, for which a property does not hold?
+fn may_break(
+    at: usize,
+    property: &Property,
+    observed_states: &[ObservedState],
+    orbits: &Orbits,
+    side: impl Fn(&ObservedState) -> &Vec<ViewId>,
+) -> bool {
+    let seen = |observed: &ObservedState| -> Vec<&Value> {
+        let mut seen: Vec<&Value> = Vec::new();
+        for value in side(observed).iter().filter_map(|view| orbits.observed(*view)[at].as_ref()) {
+            if !seen.contains(&value) {
+                seen.push(value);
+            }
+        }
+        seen
+    };
+    let choices: Vec<Vec<&Value>> =
+        observed_states.iter().map(seen).filter(|seen| !seen.is_empty()).collect();
+    some_choice(&choices, &mut Vec::new(), &|chosen| !property.holds(chosen))
 }
 
 /// Does a condition hold for some choice of one value from each list?

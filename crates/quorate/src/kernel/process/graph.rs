@@ -14,6 +14,7 @@ use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 use super::mail::{InboxEntry, MessageId, Messages, SendListId};
+use super::questions::Questions;
 use super::seen::{Live, SeenSteps};
 use super::values::{ConfigurationId, HandlerInput, INITIAL, LocalId, LocalStep, Start};
 use crate::base::{Numbering, ProcessId, Value};
@@ -39,11 +40,8 @@ pub(in crate::kernel) struct ProcessGraph {
     pub(in crate::kernel) seen: SeenSteps,
     /// Which messages can still make a difference; all of them if nothing is left out.
     pub(super) live: Option<Arc<Live>>,
-    /// Local steps are compared with those of exchanged processes, once each.
-    pub(in crate::kernel) certifies_symmetry: bool,
-    pub(super) certified: HashSet<HandlerInput>,
-    /// A step that is not the same for exchanged processes.
-    pub(in crate::kernel) asymmetric: Option<String>,
+    /// What was asked, where it must be the same for exchanged processes.
+    pub(in crate::kernel) questions: Option<Questions>,
     /// Steps that only consume are left out, and with them what only they would consume.
     pub(in crate::kernel) leaves_out_idle_steps: bool,
     /// Steps that lead to other local states are left out.
@@ -69,9 +67,7 @@ impl ProcessGraph {
             counted: Vec::new(),
             seen: SeenSteps::default(),
             live: None,
-            certifies_symmetry: false,
-            certified: HashSet::new(),
-            asymmetric: None,
+            questions: None,
             leaves_out_idle_steps: false,
             allowed_locals: None,
             copies_max: None,
@@ -116,18 +112,6 @@ impl ProcessGraph {
     ) -> (LocalId, FaultsSoFar, Arc<Inbox<InboxEntry>>) {
         let (local, past, inbox) = *self.configurations.value(configuration);
         (local, past, Arc::clone(self.inboxes.value(inbox)))
-    }
-
-    /// The configuration that is made of this.
-    pub(in crate::kernel) fn insert(
-        &mut self,
-        local: Value,
-        past: FaultsSoFar,
-        inbox: Inbox<InboxEntry>,
-        channel: Channel,
-    ) -> ConfigurationId {
-        let local = self.locals.number(local);
-        self.configuration(local, past, inbox, channel)
     }
 
     /// The number of a local state.
@@ -211,7 +195,8 @@ impl ProcessGraph {
         self.allowed_locals.as_ref().is_none_or(|allowed| allowed.contains(self.locals.value(local)))
     }
 
-    pub(super) fn configuration(
+    /// The configuration that is made of this, without messages that can make no difference.
+    pub(in crate::kernel) fn configuration(
         &mut self,
         local: LocalId,
         past: FaultsSoFar,

@@ -67,7 +67,7 @@ impl Messages {
     }
 
     /// By sender, then by content.
-    pub(super) fn content_order(&self, a: MessageId, b: MessageId) -> Ordering {
+    pub(in crate::kernel) fn content_order(&self, a: MessageId, b: MessageId) -> Ordering {
         let (a, b) = (self.envelope(a), self.envelope(b));
         a.from.cmp(&b.from).then_with(|| a.body.content_order(&b.body))
     }

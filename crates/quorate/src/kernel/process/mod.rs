@@ -1,11 +1,11 @@
 //! One process: its local states, inboxes and configurations, and its remembered steps. Everything that runs the user's
 //! code for the kernel is in here.
 
-mod alike;
 mod context;
 mod graph;
 mod mail;
 mod queries;
+mod questions;
 mod seen;
 mod steps;
 mod values;
@@ -15,8 +15,9 @@ pub(in crate::kernel) use context::AskContext;
 pub(in crate::kernel) use graph::ProcessGraph;
 pub(in crate::kernel) use mail::{MessageId, Messages, NOTHING, SendListId};
 pub(in crate::kernel) use queries::Possibility;
+pub(in crate::kernel) use questions::{AskedSoFar, Questions};
 pub(crate) use seen::StepSeen;
 pub(in crate::kernel) use seen::{Edge, Live, SeenSteps, emits};
 pub(in crate::kernel) use values::{
-    ConfigurationId, ConfigurationStep, INITIAL, Lead, LocalId, LocalStep, Start,
+    ConfigurationId, ConfigurationStep, HandlerInput, INITIAL, Lead, LocalId, LocalStep, Start,
 };

@@ -56,6 +56,7 @@ impl ProcessGraph {
         let offers = self.offers(&inbox, open.channel, ask);
         let mut missing = Vec::new();
         for transition in 0..ask.model.process(self.id).transitions().len() {
+            self.consider(local, transition, &offers);
             let Consumptions { sets, panicking } =
                 self.consumptions(local, &inbox, &open, transition, &offers, ask);
             if !panicking.is_empty() {
@@ -85,6 +86,13 @@ impl ProcessGraph {
         missing
     }
 
+    /// A reduction asks what a transition would select of these messages.
+    fn consider(&mut self, local: LocalId, transition: usize, offers: &[Offer]) {
+        if let Some(questions) = &mut self.questions {
+            questions.considered.offer(local, transition, offers);
+        }
+    }
+
     /// The known messages that make a difference in a local state: which some transition consumes, alone or with
     /// other known ones, and then changes the state, sends or panics.
     pub(in crate::kernel) fn effective(
@@ -98,6 +106,7 @@ impl ProcessGraph {
         let offers = self.offers(&inbox, open.channel, ask);
         let mut effective = Vec::new();
         for transition in 0..ask.model.process(self.id).transitions().len() {
+            self.consider(local, transition, &offers);
             let Consumptions { sets, panicking } =
                 self.consumptions(local, &inbox, &open, transition, &offers, ask);
             if !panicking.is_empty() {

@@ -2,12 +2,11 @@
 
 use std::sync::Arc;
 
-use super::alike::difference;
 use super::context::AskContext;
 use super::graph::ProcessGraph;
 use super::mail::{InboxEntry, Messages, NOTHING, SendListId};
 use super::seen::Edge;
-use super::values::{ConfigurationId, ConfigurationStep, LocalId, LocalStep, Offer, nth};
+use super::values::{ConfigurationId, ConfigurationStep, HandlerInput, LocalId, LocalStep, Offer, nth};
 use crate::model::{Asked, Consumptions, Envelope, Model, Outcome, Panicked, consumptions};
 use crate::world::{Channel, CrashSends, Crashes, FaultsSoFar, Inbox, StepKind, World};
 
@@ -69,6 +68,9 @@ impl ProcessGraph {
         let world = ask.model.world();
         let offers = self.offers(inbox, world.channel, ask);
         for transition in 0..ask.model.process(self.id).transitions().len() {
+            if let Some(questions) = &mut self.questions {
+                questions.met.offer(from, transition, &offers);
+            }
             let Consumptions { sets, panicking } =
                 self.consumptions(from, inbox, world, transition, &offers, ask);
             if !panicking.is_empty() {
@@ -76,8 +78,11 @@ impl ProcessGraph {
                 continue;
             }
             for consumed in sets {
-                self.certify(from, transition, &consumed, ask);
-                let Some(outcomes) = self.outcomes(from, transition, &consumed, ask) else { continue };
+                let input = handler_input(from, transition, &consumed);
+                if let Some(questions) = &mut self.questions {
+                    questions.meet(&input);
+                }
+                let Some(outcomes) = self.answer(input, ask) else { continue };
                 for outcome in outcomes.iter() {
                     let step = ConfigurationStep {
                         kind: StepKind::Transition,
@@ -100,18 +105,6 @@ impl ProcessGraph {
                 }
             }
         }
-    }
-
-    /// Compares a step with that of exchanged processes, once.
-    fn certify(&mut self, local: LocalId, transition: usize, consumed: &[Offer], ask: &AskContext<'_>) {
-        let input = (local, transition, consumed.iter().map(|offer| offer.message).collect());
-        if !self.certifies_symmetry || self.asymmetric.is_some() || !self.certified.insert(input) {
-            return;
-        }
-        let messages: Vec<&Envelope> =
-            consumed.iter().map(|offer| ask.mail.envelope(offer.message)).collect();
-        let state = self.locals.value(local);
-        self.asymmetric = difference(ask.model, self.id, transition, state, &messages);
     }
 
     /// The ways in which a transition can end: as it should, or in a crash.
@@ -219,7 +212,7 @@ impl ProcessGraph {
         )
     }
 
-    /// The outcomes of a transition on these messages; `None` if its guard forbids it.
+    /// The outcomes of a transition on these messages, which a reduction asks for; `None` if its guard forbids it.
     pub(super) fn outcomes(
         &mut self,
         local: LocalId,
@@ -227,15 +220,31 @@ impl ProcessGraph {
         consumed: &[Offer],
         ask: &mut AskContext<'_>,
     ) -> Option<Arc<[LocalStep]>> {
-        let input = (local, transition, consumed.iter().map(|offer| offer.message).collect());
+        let input = handler_input(local, transition, consumed);
         if let Some(known) = self.outcomes.get(&input) {
             return known.clone();
         }
-        let state = self.locals.value(local).clone();
+        if let Some(questions) = &mut self.questions {
+            questions.considered.steps.push(input.clone());
+        }
+        self.answer(input, ask)
+    }
+
+    /// What a handler does with its input; `None` if its guard forbids it.
+    pub(in crate::kernel) fn answer(
+        &mut self,
+        input: HandlerInput,
+        ask: &mut AskContext<'_>,
+    ) -> Option<Arc<[LocalStep]>> {
+        if let Some(known) = self.outcomes.get(&input) {
+            return known.clone();
+        }
+        let (local, transition, consumed) = &input;
+        let state = self.locals.value(*local).clone();
         let envelopes: Vec<Envelope> =
-            consumed.iter().map(|offer| ask.mail.envelope(offer.message).clone()).collect();
+            consumed.iter().map(|message| ask.mail.envelope(*message).clone()).collect();
         let envelopes: Vec<&Envelope> = envelopes.iter().collect();
-        let of = Asked { process: self.id, transition, state: &state };
+        let of = Asked { process: self.id, transition: *transition, state: &state };
         let outcomes = ask.handlers.ask(of, &envelopes);
         let steps: Option<Arc<[LocalStep]>> = outcomes.map(|outcomes| {
             outcomes
@@ -265,6 +274,11 @@ impl ProcessGraph {
             Err(Panicked { choices, .. }) => LocalStep::Panicked { choices: indices(&choices) },
         }
     }
+}
+
+/// A transition in a local state, with the messages that it consumes.
+fn handler_input(local: LocalId, transition: usize, consumed: &[Offer]) -> HandlerInput {
+    (local, transition, consumed.iter().map(|offer| offer.message).collect())
 }
 
 /// A transition whose selection panics on these messages.

@@ -13,7 +13,7 @@ pub(in crate::kernel) const INITIAL: LocalId = 0;
 pub(in crate::kernel) type ConfigurationId = u32;
 
 /// A transition in a local state, with the messages that it consumes.
-pub(super) type HandlerInput = (LocalId, usize, Vec<MessageId>);
+pub(in crate::kernel) type HandlerInput = (LocalId, usize, Vec<MessageId>);
 
 /// One outcome of a local step.
 #[derive(Clone)]

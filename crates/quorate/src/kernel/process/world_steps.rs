@@ -74,6 +74,9 @@ impl ProcessGraph {
         if let Some(known) = self.after_restart.get(&local) {
             return *known;
         }
+        if let Some(questions) = &mut self.questions {
+            questions.met.restarts.push(local);
+        }
         let after = ask.handlers.restarted(self.id, self.locals.value(local));
         let after = after.ok().map(|state| self.locals.number(state));
         self.after_restart.insert(local, after);

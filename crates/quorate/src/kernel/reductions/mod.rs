@@ -1,15 +1,20 @@
 //! Ways to search less. What each relies on stands in its file; which go together is in `reduce/`.
 
 mod beliefs;
+mod certificate;
 mod cycles;
+mod images;
 mod inert;
+mod orbits;
 mod sleep;
 mod stable;
 mod stubborn;
 mod symmetry;
 
 pub(in crate::kernel) use beliefs::ProcessStates;
+pub(in crate::kernel) use certificate::{Certificate, Why};
 pub(in crate::kernel) use inert::live;
+pub(in crate::kernel) use orbits::{Orbits, ViewId};
 pub(in crate::kernel) use sleep::SleepSets;
 pub(in crate::kernel) use stable::all_stable;
 pub(in crate::kernel) use stubborn::{Choice, Needs, Stubborn};

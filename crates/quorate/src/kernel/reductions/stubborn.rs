@@ -15,6 +15,7 @@ use std::sync::Arc;
 
 use super::beliefs::ProcessStates;
 use super::cycles::cyclic;
+use super::orbits::Orbits;
 use crate::base::{Mutant, Mutants};
 use crate::base::{ProcessId, ProcessSet, heed};
 use crate::kernel::process::{AskContext, ConfigurationId, Edge, LocalId, MessageId, Messages, emits};
@@ -109,12 +110,13 @@ impl Stubborn {
     pub(in crate::kernel) fn choose(
         &mut self,
         vector: &[u32],
+        orbits: &mut Orbits,
         states_of: &mut [ProcessStates],
         ask: &mut AskContext<'_>,
     ) -> ProcessSet {
         let processes = ask.model.processes().len();
         let traits: Vec<Arc<Traits>> =
-            (0..processes).map(|at| self.traits(at, vector[at], states_of, ask)).collect();
+            (0..processes).map(|at| self.traits(at, vector[at], orbits, states_of, ask)).collect();
         let all: usize = traits.iter().map(|traits| traits.steps).sum();
         let everyone = ProcessSet::ALL;
         let mut best = (everyone, all);
@@ -234,13 +236,14 @@ impl Stubborn {
         &mut self,
         at: usize,
         state: u32,
+        orbits: &mut Orbits,
         states_of: &mut [ProcessStates],
         ask: &mut AskContext<'_>,
     ) -> Arc<Traits> {
         if let Some(known) = self.traits.get(&(at, state)) {
             return Arc::clone(known);
         }
-        let traits = Arc::new(self.work_out(at, state, states_of, ask));
+        let traits = Arc::new(self.work_out(at, state, orbits, states_of, ask));
         self.traits.insert((at, state), Arc::clone(&traits));
         traits
     }
@@ -249,6 +252,7 @@ impl Stubborn {
         &self,
         at: usize,
         state: u32,
+        orbits: &mut Orbits,
         states_of: &mut [ProcessStates],
         ask: &mut AskContext<'_>,
     ) -> Traits {
@@ -266,7 +270,7 @@ impl Stubborn {
             may_emit: false,
         };
         for &member in &members {
-            self.look_at_steps(process, member, &mut states_of[at], ask, &mut traits);
+            self.look_at_steps(process, member, orbits, states_of, ask, &mut traits);
         }
         let mut future: BTreeSet<MessageId> = BTreeSet::new();
         for member in members {
@@ -308,26 +312,23 @@ impl Stubborn {
         &self,
         process: ProcessId,
         member: ConfigurationId,
-        states: &mut ProcessStates,
+        orbits: &mut Orbits,
+        states_of: &mut [ProcessStates],
         ask: &mut AskContext<'_>,
         traits: &mut Traits,
     ) {
-        let graph = &mut states.graph;
-        let local = graph.local(member);
-        for step in graph.steps(member, ask) {
+        let at = process.index();
+        let local = states_of[at].graph.local(member);
+        for step in states_of[at].graph.steps(member, ask) {
             let Some((next, _)) = step.leads else { continue };
-            let to = graph.local(next);
+            let to = states_of[at].graph.local(next);
             let consumed = step.consumed.iter().map(|offer| offer.message).collect();
             traits.emits |= emits(step.sent, &ask.mail, ask.model);
             traits.sticky |=
                 self.sticky.contains(&(process, Edge { from: local, to, consumed, sent: step.sent }));
-            traits.visible |= to != local && {
-                let (before, after) = (graph.local_value(local), graph.local_value(to));
-                ask.model
-                    .properties()
-                    .iter()
-                    .any(|property| property.observe(before) != property.observe(after))
-            };
+            // Where processes are interchangeable, a step is also visible that is so with processes exchanged.
+            traits.visible |=
+                to != local && orbits.view(at, local, states_of, ask) != orbits.view(at, to, states_of, ask);
         }
     }
 }

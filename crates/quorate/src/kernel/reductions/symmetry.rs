@@ -5,8 +5,7 @@
 //! without trying them all, the members of a group are sorted by what the whole vector says of them, whatever their
 //! names are; only where that leaves a choice is every one tried.
 //!
-//! That a permutation makes no difference is not believed but checked, on every local step that is met and for
-//! permutations that make up all others: a declaration that is wrong ends the search with the name of the handler.
+//! That a permutation makes no difference is not believed but checked (`certificate`).
 //!
 //! Known: reductions rely on what was seen of all processes, and a search sees representatives only. So what was seen
 //! of one process is added to what was seen of those it can be exchanged with ([`saturate`]).
@@ -15,8 +14,9 @@
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use super::beliefs::ProcessStates;
-use crate::base::{ProcessId, Renaming, fold, heed};
-use crate::kernel::process::{AskContext, ConfigurationId, Edge, MessageId, Messages, SendListId};
+use super::images::Images;
+use crate::base::{ProcessId, fold, heed};
+use crate::kernel::process::{AskContext, ConfigurationId, Edge, MessageId};
 use crate::model::Model;
 
 const UNKNOWN: u32 = u32::MAX;
@@ -40,7 +40,6 @@ pub(in crate::kernel) struct Symmetry {
 struct Swap {
     one: usize,
     other: usize,
-    ids: Renaming,
     /// For each process, what becomes of its states.
     images: Vec<Vec<u32>>,
     configurations: HashMap<(usize, ConfigurationId), ConfigurationId>,
@@ -76,7 +75,6 @@ impl Symmetry {
         let index =
             |group: &Vec<ProcessId>| group.iter().map(|member| member.index()).collect::<Vec<usize>>();
         let groups: Vec<Vec<usize>> = model.symmetry().groups().iter().map(index).collect();
-        let mut generators = model.symmetry().generators().into_iter();
         let (mut swaps, mut first_swap) = (Vec::new(), Vec::new());
         let mut group_of = vec![None; processes];
         for (at, group) in groups.iter().enumerate() {
@@ -84,9 +82,9 @@ impl Symmetry {
             for member in group {
                 group_of[*member] = Some(at);
             }
-            for (pair, ids) in group.windows(2).zip(&mut generators) {
+            for pair in group.windows(2) {
                 let (images, configurations) = (vec![Vec::new(); processes], HashMap::new());
-                swaps.push(Swap { one: pair[0], other: pair[1], ids, images, configurations });
+                swaps.push(Swap { one: pair[0], other: pair[1], images, configurations });
             }
         }
         let members = groups.iter().flatten().copied().collect();
@@ -159,11 +157,12 @@ impl Symmetry {
     pub(in crate::kernel) fn learn(
         &mut self,
         vector: &[u32],
+        images: &mut Images,
         states_of: &mut [ProcessStates],
         ask: &mut AskContext<'_>,
     ) {
         for (process, state) in vector.iter().enumerate() {
-            self.learn_state(process, *state, states_of, ask);
+            self.learn_state(process, *state, images, states_of, ask);
         }
     }
 
@@ -172,6 +171,7 @@ impl Symmetry {
         &mut self,
         process: usize,
         state: u32,
+        images: &mut Images,
         states_of: &mut [ProcessStates],
         ask: &mut AskContext<'_>,
     ) {
@@ -184,8 +184,11 @@ impl Symmetry {
         while at < orbit.len() {
             heed();
             let (process, state) = orbit[at];
+            if images.exceed(orbit.len()) {
+                return;
+            }
             for swap in 0..self.swaps.len() {
-                let image = self.learn_image(swap, process, state, states_of, ask);
+                let image = self.learn_image(swap, process, state, images, states_of, ask);
                 let image = (self.swaps[swap].place(process), image);
                 places.entry(image).or_insert_with(|| {
                     orbit.push(image);
@@ -193,6 +196,9 @@ impl Symmetry {
                 });
             }
             at += 1;
+        }
+        if images.mean_nothing() {
+            return;
         }
         // A state with a member singled out is the same as its image with the member's image singled out.
         let mut classes: Vec<Vec<u32>> = vec![vec![UNKNOWN; self.members.len()]; orbit.len()];
@@ -230,26 +236,27 @@ impl Symmetry {
 
     fn learn_image(
         &mut self,
-        swap: usize,
+        exchange: usize,
         process: usize,
         state: u32,
+        images: &mut Images,
         states_of: &mut [ProcessStates],
         ask: &mut AskContext<'_>,
     ) -> u32 {
-        let swap = &mut self.swaps[swap];
+        let swap = &mut self.swaps[exchange];
         if let Some(known) = swap.image(process, state) {
             return known;
         }
         let to = swap.place(process);
         let members = states_of[process].members(state);
-        let images = members.into_iter().map(|member| {
+        let renamed = members.into_iter().map(|member| {
             *swap
                 .configurations
                 .entry((process, member))
-                .or_insert_with(|| renamed_configuration(process, member, to, &swap.ids, states_of, ask))
+                .or_insert_with(|| renamed_configuration(exchange, process, member, images, states_of, ask))
         });
-        let images: Vec<ConfigurationId> = images.collect();
-        let image = states_of[to].state_of(images);
+        let renamed: Vec<ConfigurationId> = renamed.collect();
+        let image = states_of[to].state_of(renamed);
         let known = &mut swap.images[process];
         if known.len() <= state as usize {
             known.resize(state as usize + 1, UNKNOWN);
@@ -261,41 +268,32 @@ impl Symmetry {
 
 /// A configuration of one process as one of the process that takes its place.
 fn renamed_configuration(
+    exchange: usize,
     from: usize,
     configuration: ConfigurationId,
-    to: usize,
-    ids: &Renaming,
+    images: &mut Images,
     states_of: &mut [ProcessStates],
     ask: &mut AskContext<'_>,
 ) -> ConfigurationId {
-    let symmetry = ask.model.symmetry();
     let (local, past, inbox) = states_of[from].graph.parts(configuration);
-    let local = symmetry.rename_state(states_of[from].graph.local_value(local), ids);
+    let local = images.local(exchange, from, local, states_of, ask);
     let mut inbox = (*inbox).clone();
     for entries in [&mut inbox.waiting, &mut inbox.travelling, &mut inbox.received] {
         for entry in entries.iter_mut() {
-            let message = renamed_message(entry.message, ids, &mut ask.mail, ask.model);
+            let message = images.message(exchange, entry.message, ask);
             *entry = ask.mail.entry(message);
         }
     }
-    states_of[to].graph.insert(local, past, inbox, ask.model.world().channel)
-}
-
-fn renamed_message(message: MessageId, ids: &Renaming, mail: &mut Messages, model: &Model) -> MessageId {
-    let envelope = model.symmetry().rename_envelope(mail.envelope(message), ids);
-    let to = ids.of(mail.receiver(message));
-    mail.number(to, envelope)
-}
-
-fn renamed_sends(sends: SendListId, ids: &Renaming, mail: &mut Messages, model: &Model) -> SendListId {
-    let messages = mail.messages_of(sends).to_vec();
-    let renamed = messages.into_iter().map(|message| renamed_message(message, ids, mail, model)).collect();
-    mail.together(renamed)
+    let to = images.place(exchange, from);
+    states_of[to].graph.configuration(local, past, inbox, ask.model.world().channel)
 }
 
 /// Adds, to what was seen of every process, what was seen of those it can be exchanged with.
-pub(in crate::kernel) fn saturate(states_of: &mut [ProcessStates], ask: &mut AskContext<'_>) {
-    let generators = ask.model.symmetry().generators();
+pub(in crate::kernel) fn saturate(
+    images: &mut Images,
+    states_of: &mut [ProcessStates],
+    ask: &mut AskContext<'_>,
+) {
     let processes = ask.model.processes().len();
     let mut done = vec![(0, 0); processes];
     let seen = |states_of: &[ProcessStates]| -> Vec<(usize, usize)> {
@@ -303,32 +301,24 @@ pub(in crate::kernel) fn saturate(states_of: &mut [ProcessStates], ask: &mut Ask
             |states: &ProcessStates| (states.graph.seen.edges().len(), states.graph.seen.heard().count());
         states_of[..processes].iter().map(of).collect()
     };
-    while seen(states_of) != done {
+    while seen(states_of) != done && images.not_undone().is_none() {
         let now = seen(states_of);
         for process in 0..processes {
             let edges = states_of[process].graph.seen.edges()[done[process].0..].to_vec();
             let heard: Vec<MessageId> = states_of[process].graph.seen.heard().collect();
-            for ids in &generators {
-                let to = ids.of(ProcessId::new(process)).index();
+            for exchange in 0..images.count() {
+                let to = images.place(exchange, process);
                 for edge in &edges {
                     heed();
-                    let local = |local| {
-                        ask.model.symmetry().rename_state(states_of[process].graph.local_value(local), ids)
-                    };
-                    let (from, after) = (local(edge.from), local(edge.to));
+                    let from = images.local(exchange, process, edge.from, states_of, ask);
+                    let after = images.local(exchange, process, edge.to, states_of, ask);
                     let consumed = edge.consumed.iter();
-                    let consumed = consumed
-                        .map(|message| renamed_message(*message, ids, &mut ask.mail, ask.model))
-                        .collect();
-                    let sent = renamed_sends(edge.sent, ids, &mut ask.mail, ask.model);
-                    let graph = &mut states_of[to].graph;
-                    let (from, after) = (graph.number_local(from), graph.number_local(after));
-                    graph.seen.note(Edge { from, to: after, consumed, sent });
+                    let consumed = consumed.map(|message| images.message(exchange, *message, ask)).collect();
+                    let sent = images.sends(exchange, edge.sent, ask);
+                    states_of[to].graph.seen.note(Edge { from, to: after, consumed, sent });
                 }
-                let heard: Vec<MessageId> = heard
-                    .iter()
-                    .map(|message| renamed_message(*message, ids, &mut ask.mail, ask.model))
-                    .collect();
+                let heard: Vec<MessageId> =
+                    heard.iter().map(|message| images.message(exchange, *message, ask)).collect();
                 states_of[to].graph.seen.hear(&heard);
             }
         }

@@ -106,7 +106,10 @@ pub(crate) fn switched_off(asked: &Reductions, refused: &[Refused], report: &Rep
     let reason = "a property may hold again after it was broken, which it does not find with beliefs";
     let dropped = searched_without
         .then(|| SwitchedOff { reduction: Reduction::Stubborn.name(), reason: reason.to_string() });
-    before.chain(dropped).collect()
+    let without_symmetry = report.explored().and_then(|explored| explored.without_symmetry.clone());
+    let without_symmetry =
+        without_symmetry.map(|reason| SwitchedOff { reduction: Reduction::Symmetry.name(), reason });
+    before.chain(dropped).chain(without_symmetry).collect()
 }
 
 /// The names of reductions.

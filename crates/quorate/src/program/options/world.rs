@@ -473,7 +473,8 @@ mod tests {
             "--crash explicit --crash-prone candidate=2,voter=1"
         );
         assert_eq!(said("--restart voter"), "--restart voter=1");
-        assert_eq!(said("--channel lossy --delivery at-once --crash implicit --lose 0"), "");
+        assert_eq!(said("--channel bag --delivery at-once --crash implicit --lose 0"), "");
+        assert_eq!(said("--channel lossy"), "--channel lossy");
     }
 
     #[test]

@@ -17,7 +17,7 @@ use crate::program::options::stones;
 use crate::program::options::world::{self, WorldStory};
 use crate::protocol::{Argument, Arguments, Domain, Parameter, Protocol};
 use crate::replay::Broken;
-use crate::report::{ClosureSize, ComponentCounts, LocalDetails, Report, Stages, Verdict};
+use crate::report::{ClosureSize, ComponentCounts, LocalDetails, Report, Stages, SymmetryCompared, Verdict};
 use crate::world::StepKind;
 
 /// The version of the format of answers and traces.
@@ -332,6 +332,9 @@ pub(crate) struct Answer {
     system_states: Option<u64>,
     local_steps: u64,
     handler_calls: u64,
+    /// What was compared to be sure of a symmetry, if it was used.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    symmetry: Option<SymmetryFigures>,
     #[serde(flatten)]
     components: Option<ComponentFigures>,
     /// If it was searched in stages.
@@ -354,6 +357,20 @@ pub(crate) struct Answer {
     threads: usize,
     reason: Option<String>,
     warnings: Vec<String>,
+}
+
+/// What was compared to be sure that processes are interchangeable.
+#[derive(Serialize)]
+struct SymmetryFigures {
+    steps_compared: u64,
+    handler_calls: u64,
+    combinations: u64,
+}
+
+impl SymmetryFigures {
+    fn of(SymmetryCompared { steps, handler_calls, combinations, .. }: SymmetryCompared) -> Self {
+        SymmetryFigures { steps_compared: steps, handler_calls, combinations }
+    }
 }
 
 /// How large the local closure is.
@@ -425,6 +442,7 @@ impl Answer {
             system_states: explored.and_then(|explored| explored.system_states),
             local_steps: coverage.local_steps,
             handler_calls: coverage.handler_calls,
+            symmetry: explored.and_then(|explored| explored.symmetry).map(SymmetryFigures::of),
             components: report.components().map(ComponentFigures::of),
             stages: report.stages().map(StageFigures::of),
             missed_probability: explored.and_then(|explored| explored.missed_probability),

@@ -16,7 +16,9 @@ use crate::protocol::{Argument, Arguments, Protocol};
 use crate::reduce::Reduction;
 use crate::render::{Diagram, Paint};
 use crate::replay::Broken;
-use crate::report::{ClosureSize, ComponentCounts, Coverage, LocalDetails, Report, Stages, Stopped, Verdict};
+use crate::report::{
+    ClosureSize, ComponentCounts, Coverage, LocalDetails, Report, Stages, Stopped, SymmetryCompared, Verdict,
+};
 
 /// Why a search stopped, with its numbers set for people.
 pub(crate) fn stopped(why: &Stopped) -> String {
@@ -183,6 +185,16 @@ fn figures(model: &Model, report: &Report, off: &[SwitchedOff], spent: Duration)
     if let Some(states) = report.explored().and_then(|explored| explored.system_states) {
         let at = rows.iter().position(|(name, ..)| *name == "transitions").unwrap_or(0);
         rows.insert(at, ("system states", grouped(states), "vectors of local states".to_string()));
+    }
+    if let Some(compared) = report.explored().and_then(|explored| explored.symmetry) {
+        let SymmetryCompared { steps, handler_calls, combinations, .. } = compared;
+        let note = format!(
+            "local steps compared with processes exchanged, by {} more handler calls, and {} combinations of views",
+            grouped(handler_calls),
+            grouped(combinations)
+        );
+        let at = rows.iter().position(|(name, ..)| *name == "time").unwrap_or(0);
+        rows.insert(at, ("symmetry", grouped(steps), note));
     }
     rows.extend(report.local().into_iter().flat_map(local_rows));
     rows.extend(report.stages().iter().flat_map(stage_rows));

@@ -20,6 +20,8 @@ pub(super) struct Candidate {
     pub(super) position: Option<usize>,
     /// How many equal messages it stands for.
     pub(super) copies: u128,
+    /// Would it be where it was if it were sent again: does no other message wait behind it?
+    pub(super) comes_back: bool,
 }
 
 /// A step that a process can take.
@@ -62,8 +64,7 @@ impl ProtocolChecker<'_> {
                 for answer in self.answers(process, local, transition, &contents).iter() {
                     let Answer { done, choices } = answer;
                     // A step after which everything is as before is no reason for a run to go on.
-                    if consumed.is_empty()
-                        && matches!(done, Some((to, sent)) if *to == local && sent.is_empty())
+                    if done.as_ref().is_some_and(|(to, sent)| *to == local && are_sent_again(&consumed, sent))
                     {
                         continue;
                     }
@@ -211,6 +212,14 @@ impl ProtocolChecker<'_> {
         }
         Some(())
     }
+}
+
+/// Is just what a process consumes sent again, to itself? A message from outside is from another process.
+fn are_sent_again(consumed: &[Candidate], sent: &[MessageId]) -> bool {
+    let mut sent = sent.to_vec();
+    sent.sort_unstable();
+    consumed.iter().all(|candidate| candidate.position.is_some() && candidate.comes_back)
+        && consumed.iter().map(|candidate| candidate.message).eq(sent)
 }
 
 /// A hash of what a handler did, the same in every operating-system process.

@@ -49,13 +49,17 @@ impl Group<'_, '_> {
                 one.message == message || self.in_order && ends(one.message) == ends(message)
             };
             if !candidates.iter().any(is_later) {
-                candidates.push(Candidate { message, position: None, copies: 1 });
+                candidates.push(Candidate { message, position: None, copies: 1, comes_back: false });
             }
         }
         for (position, (message, _)) in inbox.iter().enumerate() {
             let earlier = &inbox[..position];
             if !self.in_order || earlier.iter().all(|(earlier, _)| ends(*earlier) != ends(*message)) {
-                candidates.push(Candidate { message: *message, position: Some(position), copies: 1 });
+                let is_another =
+                    |(other, _): &(MessageId, _)| other != message && ends(*other) == ends(*message);
+                let comes_back = !self.in_order || !inbox.iter().any(is_another);
+                let position = Some(position);
+                candidates.push(Candidate { message: *message, position, copies: 1, comes_back });
             }
         }
         candidates

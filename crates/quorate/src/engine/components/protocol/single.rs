@@ -17,7 +17,12 @@ impl ProtocolChecker<'_> {
 
     /// The messages that a process may consume.
     fn candidates(&self, local_point: &LocalPoint, offers: &[MessageId]) -> Vec<Candidate> {
-        let offered = offers.iter().map(|message| Candidate { message: *message, position: None, copies: 1 });
+        let offered = offers.iter().map(|message| Candidate {
+            message: *message,
+            position: None,
+            copies: 1,
+            comes_back: false,
+        });
         let mut candidates: Vec<Candidate> = offered.collect();
         if self.in_order() {
             let first = local_point.inside.first();
@@ -25,6 +30,7 @@ impl ProtocolChecker<'_> {
                 message: *message,
                 position: Some(0),
                 copies: 1,
+                comes_back: local_point.inside.iter().all(|other| other == message),
             }));
             return candidates;
         }
@@ -34,6 +40,7 @@ impl ProtocolChecker<'_> {
                 message: equal[0],
                 position: Some(position),
                 copies: equal.len() as u128,
+                comes_back: true,
             });
             position += equal.len();
         }
