@@ -117,9 +117,12 @@ fn every_engine_ends_in_time_with_every_planted_bug() {
     eprintln!("the latest answer came {worst:?} after its limit");
 }
 
+/// A protocol by name, with parameters and perhaps a bug.
+type Instance = (&'static str, &'static [(&'static str, &'static str)], Option<&'static str>);
+
 #[test]
 fn every_engine_ends_in_time_where_there_is_very_much_to_do() {
-    let large: [(&str, &[(&str, &str)], Option<&str>); 5] = [
+    let large: [Instance; 5] = [
         ("paxos", &[("proposers", "20"), ("acceptors", "20")], None),
         ("paxos", &[("proposers", "5"), ("acceptors", "7")], None),
         ("two-phase-commit", &[("participants", "12")], Some("commit-on-majority")),

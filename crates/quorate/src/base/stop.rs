@@ -135,7 +135,7 @@ mod tests {
     fn work_ends_where_it_heeds_a_sign() {
         let sign = Sign::default();
         let mut turns = 0;
-        let ended = sign.until_raised(|| {
+        let ended: Result<(), Halted> = sign.until_raised(|| {
             loop {
                 heed();
                 turns += 1;
@@ -144,7 +144,7 @@ mod tests {
                 }
             }
         });
-        assert!(matches!(ended, Err::<(), Halted>(_)) && turns == 3);
+        assert!(ended.is_err() && turns == 3);
         assert!(!stopped(), "the sign is heeded by its work alone");
     }
 

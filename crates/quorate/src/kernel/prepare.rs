@@ -122,8 +122,8 @@ impl<'m> Kernel<'m> {
 
     /// Gives back what is known, without waiting for it.
     pub(crate) fn discard(self) {
-        let Kernel { ask, states_of, tree, views, stubborn, symmetry, .. } = self;
-        discard((ask.mail, states_of, tree, views, stubborn, symmetry));
+        let Kernel { ask, states_of, tree, views, orbits, stubborn, symmetry, certificate, .. } = self;
+        discard((ask.mail, states_of, tree, views, orbits, stubborn, symmetry, certificate));
     }
 
     /// Do reductions rely on what was seen of the processes?

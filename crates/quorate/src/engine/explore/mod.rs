@@ -219,9 +219,11 @@ pub(crate) fn explore_and_read<T>(
     let mut repeats = 1;
     let (mut run, mut ended) = loop {
         let (run, mut ended) = explore_once(&mut kernel, engine, search, recording, watch);
-        if ended == Ended::Exhausted && !run.kernel.must_repeat() {
-            let concluded = heeding(watch.stop(), || run.kernel.conclude_symmetry());
-            ended = concluded.map_or_else(Ended::Stopped, |()| ended);
+        if ended == Ended::Exhausted
+            && !run.kernel.must_repeat()
+            && let Err(stopped) = heeding(watch.stop(), || run.kernel.conclude_symmetry())
+        {
+            ended = Ended::Stopped(stopped);
         }
         if ended != Ended::Exhausted || !run.kernel.must_repeat() {
             break (run, ended);

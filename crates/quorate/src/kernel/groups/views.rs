@@ -251,12 +251,13 @@ impl PropertyViews {
 
     /// Judges a combination of views, to be compared with its images; says where it is among the others.
     fn judge_views(&mut self, model: &Model, views: Box<[ViewId]>, orbits: &Orbits) -> usize {
-        let at = self.judged.number(views) as usize;
-        if at == self.broken.len() {
-            let broken = self.broken_by(model, &self.judged.values()[at], orbits);
-            self.broken.push(broken);
+        if let Some(known) = self.judged.find(&views) {
+            return known as usize;
         }
-        at
+        // A sign to stop may end this: a combination has a number once it is judged.
+        let broken = self.broken_by(model, &views, orbits);
+        self.broken.push(broken);
+        self.judged.number(views) as usize
     }
 
     /// Which properties a combination of views breaks, those that look at ends as if it were one.

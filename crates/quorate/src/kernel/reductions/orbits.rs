@@ -11,7 +11,7 @@ use std::collections::{BTreeMap, HashMap};
 
 use super::beliefs::ProcessStates;
 use super::images::Images;
-use crate::base::{Numbering, ProcessId, Value};
+use crate::base::{Numbering, ProcessId, Value, heed};
 use crate::kernel::process::{AskContext, LocalId};
 use crate::model::Model;
 use crate::property::Property;
@@ -146,6 +146,7 @@ fn orbit(start: Place, images: &mut Images, states_of: &mut [ProcessStates], ask
     let mut numbers = BTreeMap::from([(start, 0)]);
     let mut at = 0;
     while at < found.places.len() {
+        heed();
         let (process, local) = found.places[at];
         for exchange in 0..images.count() {
             let image = images.local(exchange, process, local, states_of, ask);
