@@ -164,7 +164,9 @@ impl Server {
                 names.sort_unstable();
             }
             let sink = out.members(SINK)[0];
-            names.into_iter().for_each(|name| out.send(sink, Msg::Named(name)));
+            for name in names {
+                out.send(sink, Msg::Named(name));
+            }
         }
     }
 }
@@ -218,8 +220,8 @@ fn system(clients: usize, case: Case) -> Model {
         observe(move |server: &Server| case.wrong == Wrong::Mentioned && server.asked.last() == Some(&odd));
     let two = matches!(case.wrong, Wrong::Key | Wrong::Order | Wrong::SendsInOrder | Wrong::Nothing);
     let invites = if two { 2 } else { 1 };
-    let (invited, asked) = (BTreeSet::new(), Vec::new());
-    let server = Server { invites, invited, asked, bad: false, case };
+    let nobody = (BTreeSet::new(), Vec::new());
+    let server = Server { invites, invited: nobody.0, asked: nobody.1, bad: false, case };
     let system = System::new()
         .role(CLIENTS, clients, |_| Client { place: 0, me: None, case })
         .role(SERVER, 1, |_| server.clone())
