@@ -110,23 +110,16 @@ fn shortest(
         ..engine.clone()
     };
     let unreduced = Search { states_max: limit, bytes_max: None, ..search.unreduced() };
-    match known {
-        // Whatever ends this search, the violation stays found.
-        Some(known) => {
-            let Report { verdict, coverage, .. } = again.search(model, &unreduced, watch);
-            match verdict {
-                Verdict::Violated(shorter) => (Verdict::Violated(shorter), None),
-                _ => {
-                    let given_up = Fallback::Shortest { states: coverage.states };
-                    (Verdict::Violated(Box::new(known)), Some(given_up))
-                }
-            }
-        }
-        None => {
-            let verdict = again.search(model, &unreduced, &mut UnlessInterrupted(watch)).verdict;
-            (must_find(model, verdict, symmetric), None)
-        }
+    let Some(known) = known else {
+        let verdict = again.search(model, &unreduced, &mut UnlessInterrupted(watch)).verdict;
+        return (must_find(model, verdict, symmetric), None);
+    };
+    // Whatever ends this search, the violation stays found.
+    let Report { verdict, coverage, .. } = again.search(model, &unreduced, watch);
+    if let Verdict::Violated(shorter) = verdict {
+        return (Verdict::Violated(shorter), None);
     }
+    (Verdict::Violated(Box::new(known)), Some(Fallback::Shortest { states: coverage.states }))
 }
 
 /// The verdict of a search without reductions where a reduced one has found a violation that replay does not confirm.
