@@ -59,7 +59,7 @@ pub const DUPLICATES: Family = cheap("duplicates", 0..400);
 /// Code that answers differently now and then.
 pub const PURITY: Family = family("purity", 0..300, 60);
 /// Roles of one type.
-pub const ALIKE: Family = family("alike", 0..400, 200);
+pub const ALIKE: Family = family("alike", 0..400, 60);
 /// What searches give up, at small limits.
 pub const FALLBACKS: Family = family("fallbacks", 0..300, 100);
 /// The published algorithms.

@@ -48,7 +48,7 @@ fn agrees(needed: &[Reduction], tuned: impl Fn(Tuning, u64) -> Tuning + Sync, is
                 let differ = difference(&model, &found, &engine, &small);
                 assert_eq!(differ, None, "seed {seed}, {which:?}");
                 let [with, without] =
-                    [&small, &right].map(|search| explored(&model, &engine, search).unwrap());
+                    [&small, &right].map(|search| explored(&model, &engine, search).expect("no panic"));
                 assert_eq!(with.verdict.word(), without.verdict.word(), "seed {seed}, {which:?}");
                 taken += usize::from(with.fallbacks.iter().any(is_it));
             }

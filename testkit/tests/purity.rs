@@ -229,7 +229,7 @@ fn with_condition(holds: impl Fn(usize) -> bool + Send + Sync + 'static) -> Syst
 
 /// What an engine says of a system.
 fn answer<M: quorate::protocol::Message>(with_engine: With, system: System<M>) -> Report {
-    with_engine(check(system)).run().unwrap()
+    with_engine(check(system)).run().expect("an engine that does not refuse")
 }
 
 #[test]

@@ -44,24 +44,6 @@ fn a_wrong_command_line() {
             &["check", "paxos", "--bug", "nosuch"],
             "--bug is 'nosuch': expected always-accept, learner-ignores-value, first-reply",
         ),
-        (
-            &["check", "paxos", "--bug", "first-reply", "--engine", "local", "--own-steps-max", "0"],
-            "--own-steps-max is '0': expected a number from 1 to 4294967295",
-        ),
-        (
-            &["check", "paxos", "--bug", "first-reply", "--engine", "local", "--local-events", "0"],
-            "--own-steps-max is '0': expected a number from 1 to 4294967295",
-        ),
-        (
-            &["check", "two-phase-commit", "--engine", "lmc-gen"],
-            "the engine lmc-gen cannot be used: it does not know where runs end: 'everybody decides' needs another engine",
-        ),
-        (&["check", "tree", "--engine", "lmc-opt"], "'the message arrives' needs another engine"),
-        (
-            &["check", "two-phase-commit", "--delivery", "in-steps-all"],
-            "'everybody decides' looks at the end of runs, and a process that must consume all that was delivered is stuck",
-        ),
-        (&["check", "accumulator", "--model", "mp"], "use --delivery in-steps or at-once"),
         (&["check", "paxos", "--bug"], "--bug needs a value: expected always-accept"),
         (&["check", "paxos", "--reduce", "nosuch"], "--reduce is 'nosuch': expected none, auto"),
         (
@@ -228,5 +210,32 @@ fn a_reader_that_has_gone_away_is_no_error() {
         let output = child.wait_with_output().expect("the program ends");
         assert_eq!(String::from_utf8_lossy(&output.stderr), "", "{words:?}");
         assert_eq!(output.status.code(), Some(code), "{words:?}");
+    }
+}
+
+#[test]
+fn what_means_nothing_or_cannot_be_looked_at() {
+    let cases: &[(&[&str], &str)] = &[
+        (
+            &["check", "paxos", "--bug", "first-reply", "--engine", "local", "--own-steps-max", "0"],
+            "--own-steps-max is '0': expected a number from 1 to 4294967295",
+        ),
+        (
+            &["check", "paxos", "--bug", "first-reply", "--engine", "local", "--local-events", "0"],
+            "--own-steps-max is '0': expected a number from 1 to 4294967295",
+        ),
+        (
+            &["check", "two-phase-commit", "--engine", "lmc-gen"],
+            "the engine lmc-gen cannot be used: it does not know where runs end: 'everybody decides' needs another engine",
+        ),
+        (&["check", "tree", "--engine", "lmc-opt"], "'the message arrives' needs another engine"),
+        (
+            &["check", "two-phase-commit", "--delivery", "in-steps-all"],
+            "'everybody decides' looks at the end of runs, and a process that must consume all that was delivered is stuck",
+        ),
+        (&["check", "accumulator", "--model", "mp"], "use --delivery in-steps or at-once"),
+    ];
+    for (words, needle) in cases {
+        run(words).assert_error(64, needle);
     }
 }

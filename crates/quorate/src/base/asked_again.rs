@@ -77,6 +77,6 @@ pub(crate) fn no_function(who: &str, of: &dyn Debug, first: &str, again: &str) -
 /// Says that a value does not equal itself.
 pub(crate) fn not_itself(who: &str) -> String {
     format!(
-        "{who} is not equal to itself (a floating-point number that is none?), so nothing that is remembered of it is found again"
+        "{who} is not equal to itself (a floating-point number that is none?), so what is remembered of it is not found again"
     )
 }

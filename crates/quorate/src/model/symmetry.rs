@@ -27,19 +27,17 @@ pub(crate) struct Renames {
 }
 
 impl Renames {
-    /// A value renamed by the one of these that knows its type, which is asked twice now and then.
+    /// A value renamed by the one of these that knows its type, which is asked twice: a search remembers the answer.
     fn rename<'r>(
         &self,
-        mut renames: impl Iterator<Item = &'r RenameFn>,
+        mut known: impl Iterator<Item = &'r RenameFn>,
         value: &Value,
         ids: &Renaming,
     ) -> Option<Value> {
-        let (rename, renamed) = renames.find_map(|rename| Some((rename, rename(value, ids)?)))?;
-        if self.asked.is_due() {
-            let who = || format!("the renaming of {}", value.type_name());
-            self.asked.compare(who, value, (&Some(&renamed), &rename(value, ids).as_ref()));
-        }
-        Some(renamed)
+        let (rename, image) = known.find_map(|rename| Some((rename, rename(value, ids)?)))?;
+        let who = || format!("the renaming of {}", value.type_name());
+        self.asked.compare(who, value, (&Some(&image), &rename(value, ids).as_ref()));
+        Some(image)
     }
 }
 

@@ -233,7 +233,7 @@ impl Property {
     /// panics is seen as such, and breaks the property.
     pub fn observe(&self, state: &Value) -> Option<Value> {
         let seen = self.observe_once(state);
-        self.purity.observed(self, state, &seen);
+        self.purity.observed(self, state, seen.as_ref());
         seen
     }
 

@@ -29,14 +29,14 @@ impl Purity {
     }
 
     /// A property sees this of a local state.
-    pub(super) fn observed(&self, property: &Property, state: &Value, seen: &Option<Value>) {
-        if seen.as_ref().is_some_and(|seen| !seen.equals_itself()) {
+    pub(super) fn observed(&self, property: &Property, state: &Value, seen: Option<&Value>) {
+        if seen.is_some_and(|seen| !seen.equals_itself()) {
             self.observations
                 .note_unequal(|| format!("what '{}' observes of {state:?}, {seen:?},", property.name));
         }
         if self.observations.is_due() {
             self.compare_observation(property, state, seen);
-            self.keep(|| Question::Observed { state: state.clone(), seen: seen.clone() });
+            self.keep(|| Question::Observed { state: state.clone(), seen: seen.cloned() });
         }
     }
 
@@ -54,7 +54,9 @@ impl Purity {
         let kept = std::mem::take(&mut *self.kept.lock().unwrap_or_else(PoisonError::into_inner));
         for question in kept {
             match question {
-                Question::Observed { state, seen } => self.compare_observation(property, &state, &seen),
+                Question::Observed { state, seen } => {
+                    self.compare_observation(property, &state, seen.as_ref());
+                }
                 Question::Held { observed, holds } => {
                     self.compare_condition(property, &observed.iter().collect::<Vec<_>>(), holds);
                 }
@@ -62,10 +64,10 @@ impl Purity {
         }
     }
 
-    fn compare_observation(&self, property: &Property, state: &Value, seen: &Option<Value>) {
+    fn compare_observation(&self, property: &Property, state: &Value, seen: Option<&Value>) {
         let again = property.observe_once(state);
         let who = || format!("the observation of '{}'", property.name);
-        self.observations.compare(who, state, (seen, &again));
+        self.observations.compare(who, state, (&seen, &again.as_ref()));
     }
 
     fn compare_condition(&self, property: &Property, observed: &[&Value], holds: bool) {
