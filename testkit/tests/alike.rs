@@ -129,6 +129,8 @@ fn random_protocols_of_one_type() {
         let pairs = Partition::groups(&model, &pairs).unwrap();
         let engines: [&dyn Engine; 4] =
             [&Explore::DEFAULT, &PlainDepth, &Components::DEFAULT, &Components::default().partition(pairs)];
+        // Of a group every run is enumerated, and a run that goes round in circles has no end.
+        let engines = if protocol.cyclic() { &engines[..3] } else { &engines };
         for engine in engines {
             let search = Search::default().threads(1).states_max(2_000);
             let verdict = engine.run(&model, &search, &mut ()).verdict;

@@ -24,12 +24,12 @@ impl Alarm {
     fn after(time: Duration) -> Self {
         let stop = Stop::default();
         if time.is_zero() {
-            stop.raise(Stopped::Time(0));
+            stop.raise(Stopped::Time(Duration::ZERO));
         }
         let sign = stop.clone();
         thread::spawn(move || {
             thread::sleep(time);
-            sign.raise(Stopped::Time(0));
+            sign.raise(Stopped::Time(Duration::ZERO));
             thread::sleep(Duration::from_millis(500));
             sign.insist();
         });

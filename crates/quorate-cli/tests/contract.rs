@@ -177,7 +177,7 @@ fn limits_end_in_unknown_with_a_reason() {
         "--quiet",
     ]);
     assert_eq!((ran.code, ran.stderr.as_str()), (2, ""));
-    assert_eq!(ran.json()["reason"], "the limit of 1 seconds was reached");
+    assert_eq!(ran.json()["reason"], "the limit of 1 second was reached");
 }
 
 #[test]

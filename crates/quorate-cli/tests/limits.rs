@@ -74,7 +74,7 @@ fn a_limit_on_time_ends_every_phase() {
             ended(&[words, &["--quiet", "--time-max", "1"]].concat(), None);
         assert_eq!(status.code(), Some(2), "{words:?}: {stdout}");
         assert_eq!(stderr, "", "{words:?}");
-        assert!(stdout.contains("the limit of 1 seconds was reached"), "{words:?}: {stdout}");
+        assert!(stdout.contains("the limit of 1 second was reached"), "{words:?}: {stdout}");
     }
 }
 

@@ -283,7 +283,7 @@ struct Limit {
 
 impl Limit {
     fn reached(self) -> Option<Stopped> {
-        (self.start.elapsed() >= self.time_max).then_some(Stopped::Time(self.time_max.as_secs()))
+        (self.start.elapsed() >= self.time_max).then_some(Stopped::Time(self.time_max))
     }
 }
 

@@ -171,7 +171,7 @@ fn limits_end_in_unknown_with_what_was_covered() {
     let (why, _) = stopped(check().bytes_max(10_000).run().unwrap());
     assert_eq!(why, Stopped::Memory(10_000));
     let (why, _) = stopped(check().time_max(Duration::ZERO).run().unwrap());
-    assert_eq!(why, Stopped::Time(0));
+    assert_eq!(why, Stopped::Time(Duration::ZERO));
     // A limit that is not reached changes nothing.
     let roomy = check().states_max(1_000_000).depth_max(all.coverage.depth).run().unwrap();
     assert!(matches!(roomy.verdict, Verdict::Holds));

@@ -1,6 +1,7 @@
 //! The answer to a check, and why a search ended without one.
 
 use std::fmt;
+use std::time::Duration;
 
 use crate::model::{Model, Schedule};
 use crate::replay::{Impure, Length, Violation, confirm};
@@ -94,10 +95,10 @@ pub enum Stopped {
         /// The limit.
         u32,
     ),
-    /// The limit on time, in seconds.
+    /// The limit on time.
     Time(
         /// The limit.
-        u64,
+        Duration,
     ),
     /// The limit on memory, in bytes.
     Memory(
@@ -153,7 +154,15 @@ impl fmt::Display for Stopped {
         match self {
             Stopped::States(limit) => write!(f, "the limit of {limit} states was reached"),
             Stopped::Depth(limit) => write!(f, "the limit of {limit} steps was reached"),
-            Stopped::Time(seconds) => write!(f, "the limit of {seconds} seconds was reached"),
+            Stopped::Time(limit) => {
+                let (number, unit) = match (limit.as_secs(), limit.subsec_millis()) {
+                    (0, millis) => (millis.to_string(), "millisecond"),
+                    (seconds, 0) => (seconds.to_string(), "second"),
+                    _ => (limit.as_secs_f64().to_string(), "second"),
+                };
+                let plural = if number == "1" { "" } else { "s" };
+                write!(f, "the limit of {number} {unit}{plural} was reached")
+            }
             Stopped::Memory(bytes) => write!(f, "the limit of {bytes} bytes of memory was reached"),
             Stopped::Interrupted => write!(f, "interrupted"),
             Stopped::Stages { stages, stones, last } => {

@@ -142,12 +142,12 @@ impl Lookout {
         if let Some(time_max) = self.limits.time_max
             && now - self.start >= time_max
         {
-            return Some(Stopped::Time(time_max.as_secs()));
+            return Some(Stopped::Time(time_max));
         }
         if let Some(time_max) = self.limits.stage_time_max
             && now - self.stage_start >= time_max
         {
-            return Some(Stopped::Time(time_max.as_secs()));
+            return Some(Stopped::Time(time_max));
         }
         // The engine counts its own tables; what else the program takes is seen here.
         if let Some(memory_max) = self.limits.memory_max
@@ -241,7 +241,10 @@ mod tests {
     fn time_and_memory_end_a_search() {
         let coverage = Coverage::default();
         assert_eq!(watch(None, None).progress(&coverage), None);
-        assert_eq!(watch(Some(Duration::ZERO), None).progress(&coverage), Some(Stopped::Time(0)));
+        assert_eq!(
+            watch(Some(Duration::ZERO), None).progress(&coverage),
+            Some(Stopped::Time(Duration::ZERO))
+        );
         if memory::in_use().is_some() {
             assert_eq!(watch(None, Some(1)).progress(&coverage), Some(Stopped::Memory(1)));
         }
