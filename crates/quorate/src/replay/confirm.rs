@@ -41,7 +41,7 @@ pub fn confirm(model: &Model, mut schedule: Schedule, length: Length) -> Violati
         schedule = minimise(model, schedule, &broken);
         (trace, _) = confirmed(&schedule);
     }
-    if model.world().channel.commutes() && model.start().is_none() {
+    if model.world().channel.commutes() && !model.tracks_copies() && model.start().is_none() {
         schedule = follow_causes(&schedule, &trace);
     }
     let (trace, broken) = confirmed(&schedule);
