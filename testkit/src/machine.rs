@@ -310,6 +310,15 @@ impl Quora {
 }
 
 impl Rule {
+    /// From now on nobody takes it, and it does not panic when somebody asks.
+    pub(crate) fn take_never(&mut self) {
+        (self.when, self.at, self.alarm) = (Condition::Place, 0, None);
+    }
+
+    pub(crate) fn is_never_taken(&self) -> bool {
+        matches!(self.when, Condition::Place) && self.at == 0 && self.alarm.is_none()
+    }
+
     fn may_be_taken_at(&self, place: u8) -> bool {
         self.at >> place & 1 == 1
     }

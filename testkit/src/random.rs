@@ -33,6 +33,8 @@ pub struct RandomProtocol {
     monitors: Vec<Listener>,
     forgeries: Vec<Forgery>,
     of_one_type: bool,
+    /// Is some property of ends there, though it is content with every one?
+    looks_at_ends: bool,
 }
 
 /// A message that a process may send at any time to all processes of a role.
@@ -127,13 +129,27 @@ impl RandomProtocol {
         let mut generator =
             Generator { random, cyclic, sizes, kinds, rounds, worldly, forgeries: Vec::new() };
         generator.forgeries = generator.forgeries();
-        let roles: Vec<RandomRole> = (0..generator.sizes.len()).map(|role| generator.role(role)).collect();
+        let mut roles: Vec<RandomRole> =
+            (0..generator.sizes.len()).map(|role| generator.role(role)).collect();
+        if worldly {
+            never_step(&mut Random(seed ^ 0x6964_6c65), &mut roles);
+        }
         let properties =
             (0..generator.random.weighted(&[30, 45, 25])).map(|at| generator.property(at)).collect();
         let monitors = if worldly { generator.random.weighted(&[60, 30, 10]) } else { 0 };
         let monitors = (0..monitors).map(|_| Listener::random(&mut generator.random)).collect();
         let forgeries = generator.forgeries;
-        RandomProtocol { seed, roles, properties, limit: None, monitors, forgeries, of_one_type: false }
+        let (of_one_type, looks_at_ends) = (false, false);
+        RandomProtocol {
+            seed,
+            roles,
+            properties,
+            limit: None,
+            monitors,
+            forgeries,
+            of_one_type,
+            looks_at_ends,
+        }
     }
 
     /// Its seed.
@@ -158,6 +174,18 @@ impl RandomProtocol {
     pub fn without_properties(&self) -> Self {
         let monitors = self.monitors.iter().map(Listener::content_with_all).collect();
         RandomProtocol { properties: Vec::new(), limit: None, monitors, ..self.clone() }
+    }
+
+    /// The same protocol, with nothing that must hold, but with a property that looks at the ends of runs and is content
+    /// with every one: so that what matters for ends is counted to the end.
+    #[must_use]
+    pub fn content_with_all_ends(&self) -> Self {
+        RandomProtocol { looks_at_ends: true, ..self.without_properties() }
+    }
+
+    /// Does it look at the ends of runs?
+    pub fn looks_at_ends(&self) -> bool {
+        self.looks_at_ends || self.properties.iter().any(|property| property.when == When::AtEnd)
     }
 
     /// The same protocol, of which nothing must hold but that few processes satisfy a local predicate at once: as
@@ -192,6 +220,11 @@ impl RandomProtocol {
         !self.forgeries.is_empty()
     }
 
+    /// Is there a process that never steps, whatever it is sent?
+    pub fn has_idlers(&self) -> bool {
+        self.roles.iter().any(|role| role.table.rules.iter().all(Rule::is_never_taken))
+    }
+
     /// The protocol, as a user would write it.
     pub fn protocol(self) -> Protocol {
         Protocol::new("random", "does what nobody would write", move |_| self.system())
@@ -212,6 +245,10 @@ impl RandomProtocol {
         }
         if let Some(limit) = &self.limit {
             system = system.property(limit.property());
+        }
+        if self.looks_at_ends {
+            let all = observing(0..self.roles.len(), |_, local| Sees::Both.of(local));
+            system = system.property(Property::new("any end", When::AtEnd, all, |_: &[u32]| true));
         }
         let seed = self.seed;
         let marked =
@@ -561,6 +598,23 @@ impl Generator {
                     last: 1 + u32::from(self.random.below(3)),
                 },
             },
+        }
+    }
+}
+
+/// In some protocols the processes of a role never step: they have no transitions, or none that can ever be taken. Now
+/// and then nobody steps at all.
+fn never_step(random: &mut Random, roles: &mut [RandomRole]) {
+    if !random.chance(20) {
+        return;
+    }
+    let first = usize::from(random.chance(85));
+    for role in roles.iter_mut().skip(first) {
+        let table = Arc::make_mut(&mut role.table);
+        match random.below(3) {
+            0 => table.rules.clear(),
+            1 => table.rules.iter_mut().for_each(Rule::take_never),
+            _ => {}
         }
     }
 }

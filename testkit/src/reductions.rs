@@ -37,6 +37,12 @@ pub fn combinations(model: &Model) -> Vec<Vec<Reduction>> {
 
 /// The search of a model with these reductions. Seeds go through orders of search and kinds of stubborn sets.
 pub fn search_with(which: &[Reduction], model: &Model, seed: u64) -> (Explore, Search) {
+    let checked = Reductions::checked(which, model).expect("an allowed combination");
+    search_by(checked, seed)
+}
+
+/// The search with these reductions, which are not checked again.
+pub fn search_by(checked: Reductions, seed: u64) -> (Explore, Search) {
     let splits = [
         Refinement::Auto,
         Refinement::Combined,
@@ -47,7 +53,6 @@ pub fn search_with(which: &[Reduction], model: &Model, seed: u64) -> (Explore, S
     ];
     let starts = [Seeds::Best, Seeds::First, Seeds::Best, Seeds::Last];
     let pick = |of: usize| usize::try_from(seed % of as u64).expect("it is below a usize");
-    let checked = Reductions::checked(which, model).expect("an allowed combination");
     let (order, tuning) = match seed % 3 {
         0 => (Order::Breadth, Tuning::default()),
         1 => (Order::Breadth, SMALL),
@@ -55,7 +60,7 @@ pub fn search_with(which: &[Reduction], model: &Model, seed: u64) -> (Explore, S
     };
     let reductions =
         Reductions { refinement: splits[pick(splits.len())], seeds: starts[pick(starts.len())], ..checked };
-    let count = if which == [Reduction::Symmetry] { Count::Orbits } else { Count::Nothing };
+    let count = if reductions.which == [Reduction::Symmetry] { Count::Orbits } else { Count::Nothing };
     let threads = if seed.is_multiple_of(97) { 2 } else { 1 };
     let engine = Explore::default().order(order).count(count).with_census();
     // An engine that never comes to an end should fail, not hang.
@@ -158,11 +163,12 @@ fn ends_of(found: &Findings) -> HashSet<Vec<Value>> {
     found.ends.iter().map(|at| found.locals[*at].clone()).collect()
 }
 
-/// Can a run end though its processes could step: by faults, forgeries, or messages that change nothing?
+/// Can a run end though its processes could step: by faults, forgeries, or messages and events that change nothing?
 fn ends_despite_steps(model: &Model) -> bool {
     let world = model.world();
     !matches!(world.channel, Channel::Bag | Channel::Fifo | Channel::Mailbox)
         || !world.faults().is_empty()
+        || !model.monitors().is_empty()
         || model.ids().any(|process| !model.forgeable(process).is_empty())
 }
 

@@ -78,6 +78,8 @@ fn disagreements(model: &Model, found: &Findings) -> Vec<String> {
 struct Compared {
     violated: bool,
     counted: bool,
+    /// In how many ways it was searched.
+    searches: usize,
     disagreements: Vec<String>,
 }
 
@@ -93,7 +95,9 @@ fn compare(protocol: &RandomProtocol) -> Option<Compared> {
         let bare = disagreements(&protocol.without_properties().model(), &found);
         all.extend(bare.into_iter().map(|line| format!("without properties: {line}")));
     }
-    Some(Compared { violated, counted: found.broken.is_empty(), disagreements: all })
+    let ways: usize = searches().iter().map(Vec::len).sum();
+    let searches = ways * (1 + usize::from(violated));
+    Some(Compared { violated, counted: found.broken.is_empty(), searches, disagreements: all })
 }
 
 #[test]
@@ -103,7 +107,9 @@ fn random_protocols() {
     let (count, skipped) = (compared().count(), results.len() - compared().count());
     let violated = compared().filter(|(_, compared)| compared.violated).count();
     let counted = compared().filter(|(_, compared)| compared.counted).count();
+    let searches: usize = compared().map(|(_, compared)| compared.searches).sum();
     println!("{count} protocols compared, {violated} of them violated, {counted} counted; {skipped} skipped");
+    println!("{searches} searches compared");
     let disagreeing: Vec<String> = compared()
         .filter(|(_, compared)| !compared.disagreements.is_empty())
         .map(|(seed, compared)| {

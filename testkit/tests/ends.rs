@@ -3,10 +3,13 @@
 //!
 //! Every engine and every combination of reductions must say what a user would expect, and so must the naive checker.
 
-use quorate::engine::{BoundedDepth, Components, Explore, Local};
+use quorate::engine::{BoundedDepth, Components, Engine, Explore, Local, Search};
+use quorate::property::Monitor;
 use quorate::reduce::{Reduction, Reductions};
 use quorate::world::{Channel, CrashSends, Crashes};
-use quorate::{Check, Received, Role, RoleName, System, Transitions, Verdict, World, check, observe};
+use quorate::{
+    Check, ProcessId, Received, Role, RoleName, System, Transitions, Verdict, World, check, observe,
+};
 use quorate_testkit::naive;
 
 const CLIENT: RoleName = RoleName::new("client");
@@ -286,4 +289,167 @@ fn a_lost_message_lets_another_through() {
         expect(system, &World::default().channel(channel), Answer::Holds);
         expect(system, &World::default().channel(channel).losses(1), Answer::Violated);
     }
+}
+
+/// Hears everything, and is not moved by it.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+struct Unmoved;
+
+impl Monitor for Unmoved {
+    type Event = u8;
+
+    fn hear(&mut self, _: ProcessId, _: &u8) {}
+
+    fn holds(&self) -> bool {
+        true
+    }
+}
+
+/// Says that it ticks, for ever, and nothing comes of it.
+#[derive(Clone, PartialEq, Eq, Hash, Debug, Default)]
+struct Announcer {
+    done: bool,
+}
+
+impl Role for Announcer {
+    type Message = u8;
+    fn transitions(&self, t: &mut Transitions<Self>) {
+        t.internal("tick").run(|_, out| out.emit(1_u8));
+    }
+}
+
+#[test]
+fn an_event_that_moves_no_monitor_is_no_reason_to_go_on() {
+    let system = || {
+        System::new().role(CLIENT, 2, |_| Announcer::default()).monitor("unmoved", Unmoved).at_end(
+            "done",
+            observe(|i: &Announcer| i.done),
+            |all| all.iter().all(|done| *done),
+        )
+    };
+    expect(system, &World::default(), Answer::Violated);
+    expect(system, &World::default().channel(Channel::Fifo), Answer::Violated);
+}
+
+/// Says the same word twice: by itself, and when it is asked to.
+#[derive(Clone, PartialEq, Eq, Hash, Debug, Default)]
+struct Repeater {
+    said: u8,
+}
+
+const REPEATER: RoleName = RoleName::new("repeater");
+const ASKER: RoleName = RoleName::new("asker");
+
+impl Role for Repeater {
+    type Message = u8;
+    fn transitions(&self, t: &mut Transitions<Self>) {
+        t.internal("say").when(|r| r.said == 0).run(|r, out| {
+            r.said = 1;
+            out.send_all(CLIENT, 1);
+        });
+        t.message("again").of(|r, _| r.said == 1).run(|r: &mut Repeater, _: Received<'_, u8>, out| {
+            r.said = 2;
+            out.send_all(CLIENT, 1);
+        });
+    }
+}
+
+/// Asks once.
+#[derive(Clone, PartialEq, Eq, Hash, Debug, Default)]
+struct Asker {
+    asked: bool,
+}
+
+impl Role for Asker {
+    type Message = u8;
+    fn transitions(&self, t: &mut Transitions<Self>) {
+        t.internal("ask").when(|a| !a.asked).run(|a, out| {
+            a.asked = true;
+            out.send_all(REPEATER, 9);
+        });
+    }
+}
+
+#[test]
+fn what_is_sent_again_after_it_was_received_is_owed_again() {
+    // A word that is sent twice may be received before the second time or after it, and only then is the run over: these
+    // are different states, in whatever order the roles come.
+    let repeater = |system: System<u8>| system.role(REPEATER, 1, |_| Repeater::default());
+    let asker = |system: System<u8>| system.role(ASKER, 1, |_| Asker::default());
+    let client = |system: System<u8>| system.role(CLIENT, 1, |_| Client { wants: 2, ..Client::default() });
+    let server = |system: System<u8>| system.role(SERVER, 1, |_| Sleeper { asleep: false, done: false });
+    let orders: [fn(System<u8>, [&dyn Fn(System<u8>) -> System<u8>; 4]) -> System<u8>; 3] = [
+        |system, [r, a, c, s]| s(c(a(r(system)))),
+        |system, [r, a, c, s]| r(s(c(a(system)))),
+        |system, [r, a, c, s]| a(c(s(r(system)))),
+    ];
+    for order in orders {
+        let roles = || order(System::new(), [&repeater, &asker, &client, &server]);
+        let answers = || observe(|c: &Client| c.answers);
+        let all = || roles().at_end("answered at all", answers(), |all| all[0] > 0);
+        let world = World::default().channel(Channel::Duplicating);
+        expect(all, &world, Answer::Holds);
+        let twice = || roles().at_end("answered twice", answers(), |all| all[0] > 1);
+        expect(twice, &world, Answer::Violated);
+        let model = all().build().expect("a system").in_world(world.clone()).expect("a world that fits");
+        let found = naive::search(&model, 100_000).expect("a small system");
+        let report = check(all()).world(world).reductions(&[]).run().expect("a search");
+        assert_eq!(report.coverage.states, found.depths.len() as u64);
+    }
+}
+
+/// Passes on what it hears twice.
+#[derive(Clone, PartialEq, Eq, Hash, Debug, Default)]
+struct Doubter {
+    heard: u8,
+}
+
+const DOUBTER: RoleName = RoleName::new("doubter");
+
+impl Role for Doubter {
+    type Message = u8;
+    fn transitions(&self, t: &mut Transitions<Self>) {
+        t.message("hear").of(|d, _| d.heard < 2).run(|d: &mut Doubter, _: Received<'_, u8>, out| {
+            d.heard += 1;
+            if d.heard == 2 {
+                out.send_all(CLIENT, 1);
+            }
+        });
+    }
+}
+
+/// Says the same word twice.
+#[derive(Clone, PartialEq, Eq, Hash, Debug, Default)]
+struct Insistent {
+    said: u8,
+}
+
+impl Role for Insistent {
+    type Message = u8;
+    fn transitions(&self, t: &mut Transitions<Self>) {
+        t.internal("say").when(|i| i.said < 2).run(|i, out| {
+            i.said += 1;
+            out.send_all(DOUBTER, 1);
+        });
+    }
+}
+
+#[test]
+fn stubborn_sets_do_not_see_that_what_is_sent_again_is_owed_again() {
+    // Who hears the word after it was said twice has heard it, and the run is over; who hears it before hears it again.
+    let system = || {
+        System::new()
+            .role(CLIENT, 1, |_| Hearer::default())
+            .role(DOUBTER, 1, |_| Doubter::default())
+            .role(SERVER, 1, |_| Insistent::default())
+            .at_end("heard", observe(|h: &Hearer| h.heard), |all| all[0] > 0)
+    };
+    let world = World::default().channel(Channel::Duplicating);
+    expect(system, &world, Answer::Violated);
+    let model = system().build().expect("a system").in_world(world).expect("a world that fits");
+    let which = vec![Reduction::Stubborn];
+    assert!(Reductions::checked(&which, &model).is_err());
+    let search = Search::default().reductions(Reductions { which, ..Reductions::default() });
+    let report = Explore::default().search(&model, &search, &mut ());
+    assert!(matches!(report.verdict, Verdict::Holds), "then it need not be refused");
 }

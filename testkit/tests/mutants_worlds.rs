@@ -1,10 +1,11 @@
 //! The comparison of worlds.rs can fail: every mistake about channels, delivery, faults, monitors and forged messages
-//! that is planted in the naive checker is noticed on some random protocol in some random world.
+//! that is planted in the naive checker is noticed on some random protocol in some random world, and every mistake about
+//! where runs end, on protocols that look at ends.
 
 use quorate::engine::{Count, Explore, Search};
 use quorate::world::{Channel, CrashSends, Crashes, Delivery, StepKind, World};
 use quorate_testkit::compare::{differences, explored};
-use quorate_testkit::naive::{Inbox, Semantics, happen, left, may_take, put, search_with};
+use quorate_testkit::naive::{Excuse, Inbox, Semantics, happen, left, may_take, put, search_with};
 use quorate_testkit::random::RandomProtocol;
 use quorate_testkit::tier::WORLDS;
 use quorate_testkit::worlds::random_world;
@@ -19,10 +20,30 @@ const STATES_MAX: usize = 1_000;
 /// A mistake that matters in some worlds is noticed in some of them.
 #[track_caller]
 fn noticed(matters: impl Fn(&World) -> bool, mistake: Semantics) {
-    let differs = |seed: &u64| {
-        let protocol = RandomProtocol::for_worlds(*seed).without_properties();
+    noticed_on(|protocol| vec![protocol.without_properties()], matters, mistake);
+}
+
+/// A mistake about ends that matters in some worlds is noticed in some of them: by the protocol's own properties, or by
+/// counting, with a property that is content with every end.
+#[track_caller]
+fn noticed_at_ends(matters: impl Fn(&World) -> bool, mistake: Semantics) {
+    let looking = |protocol: RandomProtocol| {
+        let content = protocol.content_with_all_ends();
+        Some(protocol).filter(RandomProtocol::looks_at_ends).into_iter().chain([content]).collect()
+    };
+    noticed_on(looking, matters, mistake);
+}
+
+/// A mistake is noticed on some of what is made of random protocols.
+#[track_caller]
+fn noticed_on(
+    made_of: impl Fn(RandomProtocol) -> Vec<RandomProtocol>,
+    matters: impl Fn(&World) -> bool,
+    mistake: Semantics,
+) {
+    let differs = |protocol: &RandomProtocol| {
         let model = protocol.model();
-        let world = random_world(*seed, &model);
+        let world = random_world(protocol.seed(), &model);
         if !matters(&world) {
             return false;
         }
@@ -33,6 +54,7 @@ fn noticed(matters: impl Fn(&World) -> bool, mistake: Semantics) {
         let report = explored(&model, &engine, &search).expect("the engine does not panic");
         !differences(&model, &found, (&engine, &search), &report).is_empty()
     };
+    let differs = |seed: &u64| made_of(RandomProtocol::for_worlds(*seed)).iter().any(differs);
     let noticed: Vec<u64> = (0..SEEDS_MAX).filter(differs).take(NOTICED_MIN).collect();
     assert_eq!(noticed.len(), NOTICED_MIN, "the mistake is noticed by seeds {noticed:?} only");
     WORLDS.catches(std::thread::current().name(), &noticed);
@@ -281,5 +303,94 @@ fn a_forged_message_is_consumed() {
 
 #[test]
 fn a_message_is_stored_although_it_could_be_forged() {
-    noticed(|_| true, Semantics { stores_forged: true, ..Semantics::default() });
+    noticed(|_| true, Semantics { there_anyway: |_, _| false, ..Semantics::default() });
+}
+
+fn keeps_order(world: &World) -> bool {
+    matches!(world.channel, Channel::Fifo | Channel::Mailbox | Channel::LossyFifo | Channel::LossyMailbox)
+}
+
+fn is_unordered(world: &World) -> bool {
+    matches!(world.channel, Channel::Bag | Channel::Set)
+}
+
+#[test]
+fn a_message_that_could_be_forged_leaves_its_place() {
+    let there_anyway = |_: &World, looks_at_ends: bool| !looks_at_ends;
+    noticed(keeps_order, Semantics { there_anyway, ..Semantics::default() });
+    noticed(blocks, Semantics { there_anyway, ..Semantics::default() });
+    noticed(overwrites, Semantics { there_anyway, ..Semantics::default() });
+}
+
+#[test]
+fn a_message_that_could_be_forged_need_not_arrive() {
+    noticed_at_ends(is_unordered, Semantics { there_anyway: |_, _| true, ..Semantics::default() });
+}
+
+/// A mistake about what a run waits for is noticed.
+#[track_caller]
+fn waited_for(matters: impl Fn(&World) -> bool, is_owed_despite: fn(Excuse) -> bool) {
+    noticed_at_ends(matters, Semantics { is_owed_despite, ..Semantics::default() });
+}
+
+#[test]
+fn a_run_waits_for_crashes() {
+    waited_for(crashes, |excuse| excuse == Excuse::Crash);
+}
+
+#[test]
+fn a_run_waits_for_restarts() {
+    waited_for(|world| !world.restarts.is_empty(), |excuse| excuse == Excuse::Restart);
+}
+
+#[test]
+fn a_run_waits_for_losses() {
+    waited_for(|world| world.losses > 0, |excuse| excuse == Excuse::Loss);
+}
+
+#[test]
+fn a_run_waits_for_duplications() {
+    waited_for(|world| world.duplications > 0, |excuse| excuse == Excuse::Duplication);
+}
+
+#[test]
+fn a_run_waits_for_further_copies() {
+    waited_for(has(Channel::Duplicating), |excuse| excuse == Excuse::FurtherCopy);
+}
+
+#[test]
+fn a_run_waits_for_forged_messages() {
+    waited_for(is_unordered, |excuse| excuse == Excuse::Forged);
+    waited_for(keeps_order, |excuse| excuse == Excuse::Forged);
+    waited_for(blocks, |excuse| excuse == Excuse::Forged);
+    waited_for(overwrites, |excuse| excuse == Excuse::Forged);
+}
+
+#[test]
+fn a_run_waits_for_what_may_get_lost() {
+    waited_for(has(Channel::Lossy), |excuse| excuse == Excuse::MayGetLost);
+    waited_for(has(Channel::LossyFifo), |excuse| excuse == Excuse::MayGetLost);
+    waited_for(has(Channel::LossyMailbox), |excuse| excuse == Excuse::MayGetLost);
+}
+
+#[test]
+fn a_run_waits_for_steps_that_change_nothing() {
+    waited_for(|_| true, |excuse| excuse == Excuse::ChangesNothing);
+}
+
+#[test]
+fn nobody_crashes_between_two_steps() {
+    noticed_at_ends(crashes, Semantics { crashes_between: |_, _| false, ..Semantics::default() });
+}
+
+#[test]
+fn nobody_crashes_before_the_first_step() {
+    let crashes_between = |initial: &_, now: &_| initial != now;
+    noticed_at_ends(crashes, Semantics { crashes_between, ..Semantics::default() });
+}
+
+#[test]
+fn nobody_crashes_between_two_steps_but_before_the_first() {
+    let crashes_between = |initial: &_, now: &_| initial == now;
+    noticed_at_ends(crashes, Semantics { crashes_between, ..Semantics::default() });
 }

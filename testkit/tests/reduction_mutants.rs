@@ -1,22 +1,23 @@
 //! The comparison of reductions.rs can fail: a reduction without one of the parts that make it right disagrees with the
 //! naive checker, on the same protocols and by the same comparison. tests/saturation.rs has a protocol by hand.
 
-use quorate::model::Model;
+use quorate::model::{Model, Refusal};
 use quorate::reduce::{Reduction, Reductions};
 use quorate::testing::{Mutant, Tuning};
 use quorate_testkit::naive::search;
 use quorate_testkit::random::RandomProtocol;
-use quorate_testkit::reductions::{difference, search_with};
-use quorate_testkit::tier::{Family, REDUCTIONS, TWINS};
+use quorate_testkit::reductions::{difference, search_by, search_with};
+use quorate_testkit::tier::{Family, ORDERED, REDUCTIONS, TWINS, WORLDLY};
 use quorate_testkit::twins::TwinProtocol;
+use quorate_testkit::worlds::{ordered_world, random_world};
 
 /// On how many protocols a mistake must be noticed.
 const NOTICED_MIN: usize = 3;
 /// Protocols with more states are skipped.
 const STATES_MAX: usize = 1_000;
 
-/// A family, and how its protocols are made: each with and without its properties.
-type Protocols = (Family, fn(u64) -> [Model; 2]);
+/// A family, and how its protocols are made: each with its properties, without, and so on.
+type Protocols = (Family, fn(u64) -> Vec<Model>);
 
 /// A search without this part, with these reductions, is noticed on some of the first protocols of a family.
 #[track_caller]
@@ -37,14 +38,33 @@ fn noticed(mutant: Mutant, which: &[Reduction], (family, protocols): Protocols, 
     family.catches((mutant, which), &noticed);
 }
 
-fn plain(seed: u64) -> [Model; 2] {
+fn plain(seed: u64) -> Vec<Model> {
     let protocol = RandomProtocol::new(seed);
-    [protocol.model(), protocol.without_properties().model()]
+    vec![protocol.model(), protocol.without_properties().model()]
 }
 
-fn twins(seed: u64) -> [Model; 2] {
+fn twins(seed: u64) -> Vec<Model> {
     let protocol = TwinProtocol::new(seed);
-    [protocol.model(), protocol.without_properties().model()]
+    vec![protocol.model(), protocol.without_properties().model()]
+}
+
+/// Each in the random world that fits it, if there is one.
+fn worldly(seed: u64) -> Vec<Model> {
+    let protocol = RandomProtocol::for_worlds(seed);
+    let all = [protocol.without_properties(), protocol.content_with_all_ends(), protocol];
+    let in_world = |protocol: RandomProtocol| {
+        let model = protocol.model();
+        let world = random_world(seed, &model);
+        model.in_world(world).ok()
+    };
+    all.into_iter().filter_map(in_world).collect()
+}
+
+/// Each in a world that keeps an order and loses messages, with ends looked at.
+fn ordered(seed: u64) -> Vec<Model> {
+    let protocol = RandomProtocol::for_worlds(seed);
+    let in_world = |protocol: RandomProtocol| protocol.model().in_world(ordered_world(seed)).ok();
+    [protocol.content_with_all_ends(), protocol].into_iter().filter_map(in_world).collect()
 }
 
 #[test]
@@ -81,4 +101,58 @@ fn what_was_seen_of_a_twin_is_not_noted_for_the_others() {
         (TWINS[0].clone(), twins),
         500,
     );
+}
+
+#[test]
+fn what_can_be_lost_or_doubled_does_not_matter() {
+    noticed(Mutant::NoBudgets, &[Reduction::Stubborn], (ORDERED, ordered), 2_000);
+}
+
+#[test]
+fn those_step_who_need_not() {
+    noticed(Mutant::IdleSeeds, &[Reduction::Stubborn], (WORLDLY[0].clone(), worldly), 1_000);
+}
+
+/// Where ends of runs are the reason to refuse a reduction, it would be wrong: used all the same, it misses an end, or
+/// finds one that is none, on some of the first protocols of a family.
+#[track_caller]
+fn is_refused_rightly(reduction: Reduction, (family, protocols): Protocols) {
+    let differs = |seed: &u64| {
+        protocols(*seed).iter().any(|model| {
+            let refused = Reductions::checked(&[reduction], model).err().map(|refused| refused.reason);
+            let because_of_ends = matches!(
+                refused,
+                Some(
+                    Refusal::EndsDespiteFaults { .. }
+                        | Refusal::EndsDespiteEvents { .. }
+                        | Refusal::EndsComeLater { .. }
+                )
+            );
+            if !because_of_ends {
+                return false;
+            }
+            let Some(found) = search(model, STATES_MAX) else { return false };
+            let (engine, search) =
+                search_by(Reductions { which: vec![reduction], ..Reductions::default() }, *seed);
+            difference(model, &found, &engine, &search).is_some()
+        })
+    };
+    let noticed: Vec<u64> = family.full.clone().filter(differs).take(NOTICED_MIN).collect();
+    assert_eq!(noticed.len(), NOTICED_MIN, "{reduction} is missed by seeds {noticed:?} only");
+    family.catches(("not refused", reduction), &noticed);
+}
+
+#[test]
+fn beliefs_are_used_where_runs_end_early() {
+    is_refused_rightly(Reduction::Beliefs, (WORLDLY[0].clone(), worldly));
+}
+
+#[test]
+fn inert_messages_are_left_out_where_ends_matter() {
+    is_refused_rightly(Reduction::Inert, (WORLDLY[0].clone(), worldly));
+}
+
+#[test]
+fn stubborn_sets_are_used_where_ends_skip_messages() {
+    is_refused_rightly(Reduction::Stubborn, (ORDERED, ordered));
 }

@@ -17,9 +17,11 @@ use quorate_testkit::naive::{Findings, NO_PANIC, search};
 use quorate_testkit::random::RandomProtocol;
 use quorate_testkit::reductions::{combinations, disagreements, search_with, wrong_symmetry_misleads};
 use quorate_testkit::symmetry::asymmetries;
-use quorate_testkit::tier::{self, REDUCTIONS, TWINS, TWINS_ALIKE, WORLDLY, WORLDLY_TWINS, WRONG_SYMMETRY};
+use quorate_testkit::tier::{
+    self, ORDERED, REDUCTIONS, TWINS, TWINS_ALIKE, WORLDLY, WORLDLY_TWINS, WRONG_SYMMETRY,
+};
 use quorate_testkit::twins::{Mistake, TwinProtocol};
-use quorate_testkit::worlds::random_world;
+use quorate_testkit::worlds::{ordered_world, random_world};
 
 /// Protocols with more states are skipped.
 const STATES_MAX: usize = 1_000;
@@ -29,11 +31,14 @@ const STATES_MAX: usize = 1_000;
 struct Compared {
     violated: bool,
     held: bool,
+    /// With how many combinations of reductions it was searched.
+    combinations: usize,
     disagreements: Vec<String>,
 }
 
-/// A protocol of a seed, and the same without its properties; `None` if there is no such protocol.
-type Family = fn(u64) -> Option<[Model; 2]>;
+/// A protocol of a seed, the same without its properties and, in some families, with one of ends that is content with
+/// all; `None` if there is no such protocol.
+type Family = fn(u64) -> Option<(Model, Model, Option<Model>)>;
 
 /// Goes through protocols: at least so many of them must be compared, and of these each number must hold and be
 /// violated.
@@ -42,7 +47,9 @@ fn agrees(test: &str, family: Family, usual: &tier::Family, least: usize) {
     let compared = go_through(test, usual, |seed| compare(family, seed));
     let violated = compared.iter().filter(|compared| compared.violated).count();
     let held = compared.iter().filter(|compared| compared.held).count();
+    let combinations: usize = compared.iter().map(|compared| compared.combinations).sum();
     println!("{test}: {} compared, {violated} violated, {held} held", compared.len());
+    println!("{combinations} combinations compared");
     if usual_seeds() {
         assert!(compared.len() >= usual.least(least), "only {} protocols were compared", compared.len());
         assert!(violated * 6 >= compared.len(), "only {violated} are violated");
@@ -84,18 +91,27 @@ fn go_through(test: &str, usual: &tier::Family, compare: impl Fn(u64) -> Option<
 /// Compares a protocol as it is and, if a property breaks, without its properties, so that all that can be seen is
 /// compared. `None` if it is too large.
 fn compare(family: Family, seed: u64) -> Option<Compared> {
-    let [model, bare] = family(seed)?;
+    let (model, bare, ends) = family(seed)?;
     let found = search(&model, STATES_MAX)?;
     let mut compared = Compared {
         violated: !found.broken.is_empty(),
         held: found.broken.is_empty(),
+        combinations: combinations(&model).len(),
         disagreements: disagreements(&model, &found, seed),
     };
     if found.broken.keys().any(|property| property != NO_PANIC) {
         let found = search(&bare, 10 * STATES_MAX)?;
         compared.held |= found.broken.is_empty();
+        compared.combinations += combinations(&bare).len();
         let bare = disagreements(&bare, &found, seed);
         compared.disagreements.extend(bare.into_iter().map(|line| format!("without properties: {line}")));
+    }
+    if let Some((ends, found)) =
+        ends.and_then(|ends| search(&ends, 2 * STATES_MAX).map(|found| (ends, found)))
+    {
+        compared.combinations += combinations(&ends).len();
+        let ends = disagreements(&ends, &found, seed);
+        compared.disagreements.extend(ends.into_iter().map(|line| format!("content with all ends: {line}")));
     }
     Some(compared)
 }
@@ -109,30 +125,48 @@ fn shown<P: Debug>(protocol: P) -> P {
 }
 
 #[expect(clippy::unnecessary_wraps, reason = "not every family has a protocol for every seed")]
-fn plain(seed: u64) -> Option<[Model; 2]> {
+fn plain(seed: u64) -> Option<(Model, Model, Option<Model>)> {
     let protocol = shown(RandomProtocol::new(seed));
-    Some([protocol.model(), protocol.without_properties().model()])
+    Some((protocol.model(), protocol.without_properties().model(), None))
 }
 
 #[expect(clippy::unnecessary_wraps, reason = "not every family has a protocol for every seed")]
-fn twins(seed: u64) -> Option<[Model; 2]> {
+fn twins(seed: u64) -> Option<(Model, Model, Option<Model>)> {
     let protocol = shown(TwinProtocol::new(seed));
-    Some([protocol.model(), protocol.without_properties().model()])
+    Some((protocol.model(), protocol.without_properties().model(), None))
 }
 
-/// Both in the world that fits the first of them.
-fn in_world(seed: u64, [model, bare]: [Model; 2]) -> Option<[Model; 2]> {
+/// The first two in the world that fits the first of them, the third if its own fits.
+fn in_world(
+    seed: u64,
+    (model, bare, ends): (Model, Model, Option<Model>),
+) -> Option<(Model, Model, Option<Model>)> {
     let world = shown(random_world(seed, &model));
-    let both = [model.in_world(world.clone()).ok()?, bare.in_world(world).ok()?];
-    (!combinations(&both[0]).is_empty()).then_some(both)
+    let (model, bare) = (model.in_world(world.clone()).ok()?, bare.in_world(world).ok()?);
+    let of_ends = |ends: Model| {
+        let world = random_world(seed, &ends);
+        ends.in_world(world).ok()
+    };
+    (!combinations(&model).is_empty()).then_some((model, bare, ends.and_then(of_ends)))
 }
 
-fn worldly(seed: u64) -> Option<[Model; 2]> {
+fn worldly(seed: u64) -> Option<(Model, Model, Option<Model>)> {
     let protocol = shown(RandomProtocol::for_worlds(seed));
-    in_world(seed, [protocol.model(), protocol.without_properties().model()])
+    let ends = protocol.content_with_all_ends().model();
+    in_world(seed, (protocol.model(), protocol.without_properties().model(), Some(ends)))
 }
 
-fn worldly_twins(seed: u64) -> Option<[Model; 2]> {
+/// In a world that keeps an order and loses messages, with ends looked at.
+fn ordered(seed: u64) -> Option<(Model, Model, Option<Model>)> {
+    let protocol = shown(RandomProtocol::for_worlds(seed));
+    let world = shown(ordered_world(seed));
+    let all = [protocol.without_properties(), protocol.content_with_all_ends(), protocol];
+    let all = all.map(|protocol| protocol.model().in_world(world.clone()).ok());
+    let [bare, ends, model] = all;
+    Some((model?, bare?, ends))
+}
+
+fn worldly_twins(seed: u64) -> Option<(Model, Model, Option<Model>)> {
     in_world(seed, twins(seed)?)
 }
 
@@ -174,6 +208,11 @@ fn worlds_1() {
 #[test]
 fn worlds_2() {
     agrees("worlds_2", worldly, &WORLDLY[1], 450);
+}
+
+#[test]
+fn worlds_in_order() {
+    agrees("worlds_in_order", ordered, &ORDERED, 1_000);
 }
 
 #[test]

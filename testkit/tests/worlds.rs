@@ -63,17 +63,21 @@ fn disagreements(seed: u64, model: &Model, found: &Findings) -> Vec<String> {
 /// What came of one protocol.
 struct Compared {
     features: BTreeSet<String>,
+    /// In how many ways it was searched.
+    searches: usize,
     disagreements: Vec<String>,
 }
 
 /// Compares a protocol as it is and, if something breaks, without its properties, so that its states are counted all
-/// the same. `None` if it is too large or the world does not fit.
+/// the same; and with a property of ends that is content with every one, for then more matters than otherwise. `None`
+/// if it is too large or the world does not fit.
 fn compare(seed: u64) -> Option<Compared> {
     let protocol = RandomProtocol::for_worlds(seed);
     let model = in_world(&protocol)?;
     let found = search(&model, STATES_MAX)?;
     let mut all = disagreements(seed, &model, &found);
     let mut features = features(&protocol, &model, &found);
+    let mut compared = 1;
     if found.broken.keys().any(|property| property != NO_PANIC) {
         let bare = in_world(&protocol.without_properties()).expect("fewer properties fit as well");
         // Without properties more states may be reached, never so many more that it is worth skipping them.
@@ -81,18 +85,39 @@ fn compare(seed: u64) -> Option<Compared> {
         let bare = disagreements(seed, &bare, &found);
         all.extend(bare.into_iter().map(|line| format!("without properties: {line}")));
         features.extend(found.broken.is_empty().then(|| "counted".to_string()));
+        compared += 1;
     }
-    Some(Compared { features, disagreements: all })
+    if let Some((lines, of_ends)) = compare_ends(&protocol) {
+        all.extend(lines.into_iter().map(|line| format!("content with all ends: {line}")));
+        features.extend(of_ends);
+        compared += 1;
+    }
+    Some(Compared { features, searches: compared * searches(seed).len(), disagreements: all })
+}
+
+/// Compares a protocol of which every end is looked at, and says in which channels that was.
+fn compare_ends(protocol: &RandomProtocol) -> Option<(Vec<String>, Vec<String>)> {
+    let protocol = protocol.content_with_all_ends();
+    let model = in_world(&protocol)?;
+    let found = search(&model, 2 * STATES_MAX)?;
+    let channel = channel_name(model.world().channel);
+    let mut features = vec![format!("ends in {channel}")];
+    features.extend(protocol.forges().then(|| format!("forged messages and ends in {channel}")));
+    Some((disagreements(protocol.seed(), &model, &found), features))
+}
+
+fn channel_name(channel: Channel) -> String {
+    match channel {
+        Channel::Blocking(_) => "blocking".to_string(),
+        Channel::Overwriting(_) => "overwriting".to_string(),
+        other => other.to_string(),
+    }
 }
 
 /// What a protocol in a world is there for.
 fn features(protocol: &RandomProtocol, model: &Model, found: &Findings) -> BTreeSet<String> {
     let World { channel, delivery, crashes, .. } = model.world();
-    let channel = match channel {
-        Channel::Blocking(_) => "blocking".to_string(),
-        Channel::Overwriting(_) => "overwriting".to_string(),
-        other => other.to_string(),
-    };
+    let channel = channel_name(*channel);
     let happens = |kind: &StepKind| found.kinds.get(kind).is_some_and(|count| *count > 0);
     let mut features: BTreeSet<String> =
         StepKind::ALL.iter().filter(|kind| happens(kind)).map(|kind| kind.name().to_string()).collect();
@@ -109,6 +134,8 @@ fn features(protocol: &RandomProtocol, model: &Model, found: &Findings) -> BTree
     }
     let facts = [
         ("forged messages", protocol.forges()),
+        ("a process that never steps", protocol.has_idlers()),
+        ("nobody who steps", found.handler_runs.is_empty()),
         ("a monitor", !model.monitors().is_empty()),
         ("a broken monitor", found.broken.keys().any(|name| name.starts_with("history"))),
         ("a broken property", found.broken.keys().any(|name| name.starts_with("property"))),
@@ -125,7 +152,7 @@ fn features(protocol: &RandomProtocol, model: &Model, found: &Findings) -> BTree
 }
 
 /// In how many of the protocols a thing must happen at least.
-const AT_LEAST: [(&str, usize); 38] = [
+const AT_LEAST: [(&str, usize); 60] = [
     ("bag", 150),
     ("set", 150),
     ("fifo", 100),
@@ -164,6 +191,28 @@ const AT_LEAST: [(&str, usize); 38] = [
     ("a panic", 100),
     ("counted", 1200),
     ("hundreds of states", 300),
+    ("a process that never steps", 150),
+    ("nobody who steps", 30),
+    ("ends in bag", 150),
+    ("ends in lossy", 30),
+    ("ends in set", 150),
+    ("ends in fifo", 100),
+    ("ends in mailbox", 100),
+    ("ends in lossy-fifo", 100),
+    ("ends in lossy-mailbox", 100),
+    ("ends in duplicating", 100),
+    ("ends in blocking", 100),
+    ("ends in overwriting", 100),
+    ("forged messages and ends in bag", 30),
+    ("forged messages and ends in lossy", 5),
+    ("forged messages and ends in set", 40),
+    ("forged messages and ends in fifo", 25),
+    ("forged messages and ends in mailbox", 20),
+    ("forged messages and ends in lossy-fifo", 25),
+    ("forged messages and ends in lossy-mailbox", 25),
+    ("forged messages and ends in duplicating", 30),
+    ("forged messages and ends in blocking", 30),
+    ("forged messages and ends in overwriting", 25),
 ];
 
 #[test]
@@ -171,7 +220,9 @@ fn random_protocols_in_random_worlds() {
     let results = for_each_seed(WORLDS.seeds(), compare);
     let compared = || results.iter().filter_map(|(seed, compared)| Some((seed, compared.as_ref()?)));
     let count = compared().count();
+    let searches: usize = compared().map(|(_, compared)| compared.searches).sum();
     println!("{count} protocols compared, {} skipped", results.len() - count);
+    println!("{searches} searches compared");
     let mut counts: BTreeMap<&str, usize> = BTreeMap::new();
     for feature in compared().flat_map(|(_, compared)| &compared.features) {
         *counts.entry(feature).or_default() += 1;

@@ -22,7 +22,7 @@ use quorate::property::{Automaton, When};
 use quorate::world::{StepKind, World};
 
 pub use channel::{Inbox, Left, Letter, MayTake, Place, happen, left, may_take, put};
-pub use steps::Attempt;
+pub use steps::{Attempt, Excuse};
 use steps::{State, Step, System};
 
 /// What the property that no handler panics is called.
@@ -100,8 +100,13 @@ pub struct Semantics {
     pub hear: fn(&Automaton, &Value, ProcessId, &[Value]) -> Value,
     /// Is what can be forged there only once?
     pub forges_once: bool,
-    /// Is a message stored that could be forged as well?
-    pub stores_forged: bool,
+    /// Is a message that was sent and could be forged as well there anyway, so that it need not be stored? The second
+    /// says whether some property looks at the end of runs.
+    pub there_anyway: fn(&World, bool) -> bool,
+    /// Must a step be taken in the end, although it has this excuse? As it is, no excuse is a bad one.
+    pub is_owed_despite: fn(Excuse) -> bool,
+    /// May a process crash between two steps, which started in the first of these local states and is in the second?
+    pub crashes_between: fn(&Value, &Value) -> bool,
     /// Must a property of this kind hold in a state which has a step or has none?
     pub due: fn(When, bool) -> bool,
     /// How many states are explored.
@@ -127,7 +132,9 @@ impl Default for Semantics {
             crashed: |_, after| after.clone(),
             hear: Automaton::after,
             forges_once: false,
-            stores_forged: false,
+            there_anyway: steps::there_anyway,
+            is_owed_despite: |_| false,
+            crashes_between: |_, _| true,
             due: |when, stuck| when == When::Always || stuck,
             explores_max: usize::MAX,
         }
@@ -151,9 +158,7 @@ pub fn search_with(model: &Model, states_max: usize, semantics: Semantics) -> Op
     while at < order.len().min(semantics.explores_max) {
         let (state, depth) = (order[at].clone(), found.depths[at]);
         let (steps, tried) = system.steps(&state);
-        // A step that leaves everything as it was is no reason to go on; a panic is no end.
-        let goes_on = |step: &Step| step.leads.as_ref().is_none_or(|next| step.owed && *next != state);
-        let ended = !steps.iter().any(goes_on);
+        let ended = !steps.iter().any(|step| step.goes_on(&state, semantics.is_owed_despite));
         found.note_state(model, &state, depth, (semantics.due)(When::AtEnd, ended));
         found.terminal_states += usize::from(ended);
         found.ends.extend(ended.then_some(at));

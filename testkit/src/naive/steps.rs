@@ -41,9 +41,38 @@ pub(super) struct Step {
     pub(super) skips: bool,
     /// Where it leads; `None` for a panic.
     pub(super) leads: Option<State>,
-    /// Must it be taken in the end, if nothing else changes? What only may happen must not: crashes, restarts, losses,
-    /// copies, forgeries, messages that a channel may lose.
-    pub(super) owed: bool,
+    /// Why it need not be taken in the end, though nothing else changes: for each of these reasons.
+    pub(super) excuses: Vec<Excuse>,
+}
+
+/// Why a step that is possible need not be taken, however long a run waits: it only may happen.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Excuse {
+    /// It is a crash.
+    Crash,
+    /// It is a restart.
+    Restart,
+    /// It loses a message.
+    Loss,
+    /// It doubles a message.
+    Duplication,
+    /// It takes a message that was taken before, of a channel that may bring it again.
+    FurtherCopy,
+    /// It takes a message that nobody sent.
+    Forged,
+    /// It takes a message, or delivers one, that the channel may lose.
+    MayGetLost,
+    /// It leaves everything as it was.
+    ChangesNothing,
+}
+
+impl Step {
+    /// Does a run not end in a state that has this step? A panic is no end.
+    pub(super) fn goes_on(&self, before: &State, is_owed_despite: fn(Excuse) -> bool) -> bool {
+        let Some(next) = &self.leads else { return true };
+        let changes_nothing = (next == before).then_some(Excuse::ChangesNothing);
+        self.excuses.iter().copied().chain(changes_nothing).all(is_owed_despite)
+    }
 }
 
 /// A transition that a process can take, apart from whether there is room for what it sends.
@@ -54,8 +83,8 @@ pub struct Attempt {
     pub left: Inbox,
     /// How many messages are lost by being skipped.
     pub skipped: usize,
-    /// Is something that it takes forged, or a further copy?
-    pub invented: bool,
+    /// Why it need not be taken, as far as what it takes is a reason.
+    pub excuses: Vec<Excuse>,
     /// What it leads to; `None` for a panic.
     pub outcome: Option<Outcome>,
 }
@@ -225,8 +254,13 @@ impl<'m> System<'m> {
                         |&message: &usize| Letter { from: self.messages[message].from.index(), message };
                     left.taken.extend(taking.consumed.iter().map(letter));
                 }
-                let invented = !invented.is_empty() || !taking.first_copies;
-                Attempt { step, left, skipped: taking.skipped, invented, outcome }
+                let reasons = [
+                    (Excuse::Forged, !invented.is_empty()),
+                    (Excuse::FurtherCopy, !taking.first_copies),
+                    (Excuse::MayGetLost, !bag.is_empty() && may_lose(&self.world)),
+                ];
+                let excuses = reasons.into_iter().filter(|(_, is_one)| *is_one).map(|(excuse, _)| excuse);
+                Attempt { step, left, skipped: taking.skipped, excuses: excuses.collect(), outcome }
             }));
         }
     }
@@ -236,7 +270,7 @@ impl<'m> System<'m> {
     fn endings(&mut self, state: &State, attempt: &Attempt, steps: &mut Vec<Step>) {
         let (process, skips) = (attempt.step.process, attempt.skipped > 0);
         let Some(outcome) = &attempt.outcome else {
-            steps.push(Step { kind: StepKind::Transition, skips, leads: None, owed: true });
+            steps.push(Step { kind: StepKind::Transition, skips, leads: None, excuses: Vec::new() });
             return;
         };
         let sends: Vec<Send> = outcome
@@ -254,9 +288,8 @@ impl<'m> System<'m> {
             *heard = (self.semantics.hear)(monitor, heard, process, &outcome.events);
         }
         if let Some(next) = self.sent(after.clone(), process, &sends) {
-            let may_get_lost = !attempt.step.consumed.is_empty() && may_lose(&self.world);
-            let owed = !attempt.invented && !may_get_lost;
-            steps.push(Step { kind: StepKind::Transition, skips, leads: Some(next), owed });
+            let excuses = attempt.excuses.clone();
+            steps.push(Step { kind: StepKind::Transition, skips, leads: Some(next), excuses });
         }
         if self.may_crash[process.index()] {
             after.pasts[process.index()].crashed = true;
@@ -264,7 +297,8 @@ impl<'m> System<'m> {
                 (self.semantics.crashed)(&state.locals[process.index()], &outcome.state);
             for kept in kept_in_a_crash(&self.world, &sends) {
                 if let Some(next) = self.sent(after.clone(), process, &kept) {
-                    steps.push(Step { kind: StepKind::Crash, skips, leads: Some(next), owed: false });
+                    let excuses = [attempt.excuses.as_slice(), &[Excuse::Crash]].concat();
+                    steps.push(Step { kind: StepKind::Crash, skips, leads: Some(next), excuses });
                 }
             }
         }
@@ -273,13 +307,8 @@ impl<'m> System<'m> {
     /// A state with these messages sent; `None` if there is no room for one of them.
     fn sent(&self, mut state: State, from: ProcessId, sends: &[Send]) -> Option<State> {
         for &(to, message) in sends {
-            // Where messages have no place and need not be received, what can be forged is there anyway.
-            let unordered = matches!(
-                self.world.channel,
-                Channel::Bag | Channel::Lossy | Channel::Set | Channel::Duplicating
-            );
-            let anyway = unordered && !self.looks_at_ends && self.forged[to].contains(&message);
-            if !anyway || self.semantics.stores_forged {
+            let anyway = (self.semantics.there_anyway)(&self.world, self.looks_at_ends);
+            if !anyway || !self.forged[to].contains(&message) {
                 let letter = Letter { from: from.index(), message };
                 let inbox = &mut state.inboxes[to];
                 if !(self.semantics.put)(&self.world, inbox, letter, to == from.index()) {
@@ -305,14 +334,23 @@ impl<'m> System<'m> {
                 next.inboxes[at] = inbox;
                 next.pasts[at].losses += usize::from(kind == StepKind::Loss);
                 next.pasts[at].duplications += usize::from(kind == StepKind::Duplication);
-                let owed = kind == StepKind::Delivery && !may_lose(world);
-                steps.push(Step { kind, skips: false, leads: Some(next), owed });
+                let excuse = match kind {
+                    StepKind::Loss => Some(Excuse::Loss),
+                    StepKind::Duplication => Some(Excuse::Duplication),
+                    _ => may_lose(world).then_some(Excuse::MayGetLost),
+                };
+                steps.push(Step { kind, skips: false, leads: Some(next), excuses: Vec::from_iter(excuse) });
             }
         }
-        if self.may_crash[at] && self.looks_at_ends {
+        let initial = self.model.process(process).initial();
+        if self.may_crash[at]
+            && self.looks_at_ends
+            && (self.semantics.crashes_between)(initial, &state.locals[at])
+        {
             let mut next = state.clone();
             next.pasts[at].crashed = true;
-            steps.push(Step { kind: StepKind::Crash, skips: false, leads: Some(next), owed: false });
+            let excuses = vec![Excuse::Crash];
+            steps.push(Step { kind: StepKind::Crash, skips: false, leads: Some(next), excuses });
         }
         if past.restarts < self.restarts_max[at] {
             let local = &state.locals[at];
@@ -326,9 +364,17 @@ impl<'m> System<'m> {
                 }
                 Err(_) => None,
             };
-            steps.push(Step { kind: StepKind::Restart, skips: false, leads, owed: false });
+            let excuses = vec![Excuse::Restart];
+            steps.push(Step { kind: StepKind::Restart, skips: false, leads, excuses });
         }
     }
+}
+
+/// Is what can be forged there anyway? Where messages have no place in a queue and need not be received.
+pub(super) fn there_anyway(world: &World, looks_at_ends: bool) -> bool {
+    let unordered =
+        matches!(world.channel, Channel::Bag | Channel::Lossy | Channel::Set | Channel::Duplicating);
+    unordered && !looks_at_ends
 }
 
 /// May the channel lose messages by itself?

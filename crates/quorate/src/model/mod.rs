@@ -363,9 +363,10 @@ impl Model {
         self.properties.iter().chain(&self.stepping_stones).for_each(Property::ask_again);
     }
 
-    /// Do steps of different processes commute, and never disable each other?
+    /// Do steps of different processes commute, and never disable each other? Where it is known which messages were
+    /// received, one that is sent again is owed again, if it was received before and not if it is received after.
     pub(crate) fn commutes(&self) -> bool {
-        self.world.channel.commutes() && self.monitors.is_empty()
+        self.world.channel.commutes() && self.monitors.is_empty() && !self.tracks_copies()
     }
 
     /// The local state of a process after a restart.

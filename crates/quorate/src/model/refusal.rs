@@ -77,6 +77,11 @@ pub enum Refusal {
         /// The property.
         property: String,
     },
+    /// A run may end though a process could emit events, and a property looks at the ends of runs.
+    EndsDespiteEvents {
+        /// The property.
+        property: String,
+    },
     /// The state in which the search starts may treat processes differently.
     StartsInTheMiddle,
     /// No role with two or more processes is declared symmetric.
@@ -162,6 +167,13 @@ impl fmt::Display for Refusal {
                 write!(
                     f,
                     "'{property}' looks at the end of runs, and a run may end though a fault could still happen"
+                )
+            }
+            Refusal::EndsDespiteEvents { property } => {
+                write!(
+                    f,
+                    "'{property}' looks at the end of runs, and a run may end though a step that a monitor hears of could \
+                     be taken"
                 )
             }
             Refusal::StartsInTheMiddle => {

@@ -49,14 +49,23 @@ impl Reduction {
                 Some(property) => Some(Refusal::EndsComeLater { property: property.to_string() }),
                 None => (!channel.unordered_and_unbounded()).then_some(Refusal::KeepsWaiting(channel)),
             },
-            // A later copy of a message skips what is before it, which the sets do not look at.
-            Reduction::Stubborn if channel.may_skip() && at_end(model).is_some() => model
-                .ends_early()
-                .map(|property| Refusal::EndsDespiteFaults { property: property.to_string() }),
+            // A later copy of a message skips what is before it, which the sets do not look at; nor do they see that what
+            // is sent again is owed again.
+            Reduction::Stubborn
+                if (channel.may_skip() || model.tracks_copies()) && at_end(model).is_some() =>
+            {
+                model
+                    .ends_early()
+                    .map(|property| Refusal::EndsDespiteFaults { property: property.to_string() })
+            }
             Reduction::Stubborn => (!channel.commutes()).then_some(Refusal::DoesNotCommute(channel)),
-            Reduction::Beliefs => match model.ends_early() {
-                Some(property) => Some(Refusal::EndsDespiteFaults { property: property.to_string() }),
-                None => channel.makes_senders_wait().then_some(Refusal::ShowsRoom(channel)),
+            // Beliefs see what is sent to a monitor, not whether the monitor changes.
+            Reduction::Beliefs => match (model.ends_early(), at_end(model)) {
+                (Some(property), _) => Some(Refusal::EndsDespiteFaults { property: property.to_string() }),
+                (None, Some(property)) if !model.monitors().is_empty() => {
+                    Some(Refusal::EndsDespiteEvents { property: property.to_string() })
+                }
+                (None, _) => channel.makes_senders_wait().then_some(Refusal::ShowsRoom(channel)),
             },
             Reduction::Symmetry if model.start().is_some() => Some(Refusal::StartsInTheMiddle),
             Reduction::Symmetry if model.symmetry().groups().is_empty() => Some(Refusal::NothingSymmetric),

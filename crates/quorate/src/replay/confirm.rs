@@ -50,7 +50,7 @@ pub fn confirm(model: &Model, mut schedule: Schedule, length: Length) -> Result<
         let Some(shorter) = unless_stopped(|| confirmed(model, &schedule)) else { return Ok(violation) };
         violation = shorter?;
     }
-    if !model.world().channel.commutes() || model.start().is_some() {
+    if !model.world().channel.commutes() || model.tracks_copies() || model.start().is_some() {
         return Ok(violation);
     }
     unless_stopped(|| confirmed(model, &follow_causes(&schedule, &violation.trace))).unwrap_or(Ok(violation))

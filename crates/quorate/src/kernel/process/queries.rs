@@ -76,14 +76,19 @@ impl ProcessGraph {
                 }
             }
         }
-        if ask.model.world().touches_messages(past) {
-            // Whatever comes can be lost or doubled, in a step that was not there before.
-            let none = ask.model.process(self.id).transitions().len();
-            missing.extend(besides.iter().map(|message| (none, vec![*message])));
-        }
         missing.sort_unstable();
         missing.dedup();
         missing
+    }
+
+    /// May whatever comes to a configuration be lost or doubled, in a step that was not there before?
+    pub(in crate::kernel) fn may_lose_or_double(
+        &self,
+        configuration: ConfigurationId,
+        ask: &AskContext<'_>,
+    ) -> bool {
+        let (_, past, _) = *self.configurations.value(configuration);
+        !past.crashed && ask.model.world().touches_messages(past)
     }
 
     /// A reduction asks what a transition would select of these messages.

@@ -120,7 +120,9 @@ impl Stubborn {
         let all: usize = traits.iter().map(|traits| traits.steps).sum();
         let everyone = ProcessSet::ALL;
         let mut best = (everyone, all);
-        let mut seeds: Vec<usize> = (0..processes).filter(|at| traits[*at].owes).collect();
+        let idle = self.needs.mutants.has(Mutant::IdleSeeds);
+        let is_seed = |traits: &Traits| traits.owes || idle && traits.steps > 0;
+        let mut seeds: Vec<usize> = (0..processes).filter(|at| is_seed(&traits[*at])).collect();
         match self.needs.seeds {
             Seeds::Best => {}
             Seeds::First => seeds.truncate(1),
@@ -226,6 +228,11 @@ impl Stubborn {
         let mut missing: BTreeSet<(usize, Vec<MessageId>)> = BTreeSet::new();
         for member in states.members(state) {
             missing.extend(states.graph.missing(member, &key.2, ask));
+            if states.graph.may_lose_or_double(member, ask) && !self.needs.mutants.has(Mutant::NoBudgets) {
+                // No transition, but a step that lacks the message.
+                let none = ask.model.process(ProcessId::new(at)).transitions().len();
+                missing.extend(key.2.iter().map(|message| (none, vec![*message])));
+            }
         }
         let missing: Missing = missing.into_iter().collect();
         self.missing.insert(key, Arc::clone(&missing));
