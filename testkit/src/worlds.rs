@@ -47,7 +47,7 @@ pub fn random_world(seed: u64, model: &Model) -> World {
 /// The world of this seed in which messages come in order, and may be lost: by budgets, which leave what is behind to be
 /// taken, or by being skipped. Few worlds of [`random_world`] are such, and a reduction is easily wrong in them.
 pub fn ordered_world(seed: u64) -> World {
-    let mut random = Random(seed ^ 0x6f72_6465_72);
+    let mut random = Random(seed ^ 0x006f_7264_6572);
     if random.chance(25) {
         return World::default().channel(Channel::LossyFifo);
     }

@@ -225,3 +225,35 @@ fn ends_are_not_looked_for_where_processes_get_stuck() {
     assert_eq!(both(Delivery::InStepsConsumingAll), Some(stuck));
     assert_eq!((both(Delivery::InSteps), both(Delivery::AtOnce)), (None, None));
 }
+
+#[test]
+fn worlds_that_make_no_sense_are_refused() {
+    let fits = |world: World| speaking(&[&["a"]], false).build().unwrap().in_world(world).is_ok();
+    // The channel, and whether messages can be delivered, lost and doubled in steps.
+    let table = [
+        (Channel::Bag, true, true, true),
+        (Channel::Lossy, true, false, false),
+        (Channel::Set, true, true, false),
+        (Channel::Duplicating, false, false, false),
+        (Channel::Fifo, false, true, true),
+        (Channel::Mailbox, false, true, true),
+        (Channel::LossyFifo, false, false, false),
+        (Channel::LossyMailbox, false, false, false),
+        (Channel::Blocking(1), false, true, false),
+        (Channel::Overwriting(1), false, true, false),
+    ];
+    for (channel, delivered, lost, doubled) in table {
+        for delivery in [Delivery::InSteps, Delivery::InStepsConsumingAll] {
+            assert_eq!(fits(with(channel).delivery(delivery)), delivered, "{delivery}, {channel}");
+        }
+        assert_eq!(fits(with(channel).losses(1)), lost, "losses, {channel}");
+        assert_eq!(fits(with(channel).duplications(1)), doubled, "duplications, {channel}");
+    }
+    assert!(fits(World::default().losses(255)) && !fits(World::default().losses(256)));
+    assert!(fits(World::default().duplications(255)) && !fits(World::default().duplications(256)));
+    assert!(fits(World::default().restart("hearer", 255)) && !fits(World::default().restart("hearer", 256)));
+    assert!(!fits(World::default().restart("nobody", 1)));
+    let prone =
+        |count| Crashes::Explicit { prone: vec![("speaker".to_string(), count)], sends: CrashSends::All };
+    assert!(fits(World::default().crashes(prone(1))) && !fits(World::default().crashes(prone(2))));
+}

@@ -8,12 +8,13 @@ use quorate::property::Monitor;
 use quorate::reduce::{Reduction, Reductions};
 use quorate::world::{Channel, CrashSends, Crashes};
 use quorate::{
-    Check, ProcessId, Received, Role, RoleName, System, Transitions, Verdict, World, check, observe,
+    Check, ProcessId, Received, Role, RoleName, System, Transitions, Verdict, World, check, observe, some_of,
 };
 use quorate_testkit::naive;
 
 const CLIENT: RoleName = RoleName::new("client");
 const SERVER: RoleName = RoleName::new("server");
+const BYSTANDER: RoleName = RoleName::new("bystander");
 
 /// What must come out.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -370,6 +371,11 @@ impl Role for Asker {
     }
 }
 
+/// Adds a role.
+type Adds<'a> = &'a dyn Fn(System<u8>) -> System<u8>;
+/// Adds four roles in some order.
+type Order = fn(System<u8>, [Adds<'_>; 4]) -> System<u8>;
+
 #[test]
 fn what_is_sent_again_after_it_was_received_is_owed_again() {
     // A word that is sent twice may be received before the second time or after it, and only then is the run over: these
@@ -378,7 +384,7 @@ fn what_is_sent_again_after_it_was_received_is_owed_again() {
     let asker = |system: System<u8>| system.role(ASKER, 1, |_| Asker::default());
     let client = |system: System<u8>| system.role(CLIENT, 1, |_| Client { wants: 2, ..Client::default() });
     let server = |system: System<u8>| system.role(SERVER, 1, |_| Sleeper { asleep: false, done: false });
-    let orders: [fn(System<u8>, [&dyn Fn(System<u8>) -> System<u8>; 4]) -> System<u8>; 3] = [
+    let orders: [Order; 3] = [
         |system, [r, a, c, s]| s(c(a(r(system)))),
         |system, [r, a, c, s]| r(s(c(a(system)))),
         |system, [r, a, c, s]| a(c(s(r(system)))),
@@ -452,4 +458,107 @@ fn stubborn_sets_do_not_see_that_what_is_sent_again_is_owed_again() {
     let search = Search::default().reductions(Reductions { which, ..Reductions::default() });
     let report = Explore::default().search(&model, &search, &mut ());
     assert!(matches!(report.verdict, Verdict::Holds), "then it need not be refused");
+}
+
+/// Says the same again and again.
+#[derive(Clone, PartialEq, Eq, Hash, Debug, Default)]
+struct Droning;
+
+impl Role for Droning {
+    type Message = u8;
+    fn transitions(&self, t: &mut Transitions<Self>) {
+        t.internal("repeat").run(|_: &mut Droning, out| out.send_all(CLIENT, 1));
+    }
+}
+
+/// Hears nothing.
+#[derive(Clone, PartialEq, Eq, Hash, Debug, Default)]
+struct Deaf;
+
+impl Role for Deaf {
+    type Message = u8;
+    fn transitions(&self, _: &mut Transitions<Self>) {}
+}
+
+#[test]
+fn what_is_there_already_is_no_reason_to_say_it_again() {
+    // The repeater and who does not hear it are in one half of the system, or in two.
+    for bystanders in [0, 1, 2] {
+        let system = || {
+            let others = (bystanders > 0).then(|| System::new().role(BYSTANDER, bystanders, |_| Deaf));
+            others.unwrap_or_default().role(CLIENT, 1, |_| Deaf).role(SERVER, 1, |_| Droning).at_end(
+                "it goes on",
+                observe(|_: &Droning| false),
+                |all| all[0],
+            )
+        };
+        for channel in [Channel::Set, Channel::Duplicating, Channel::Overwriting(1)] {
+            expect(system, &World::default().channel(channel), Answer::Violated);
+        }
+        // There is room for one, and nobody takes it.
+        expect(system, &World::default().channel(Channel::Blocking(1)), Answer::Violated);
+    }
+}
+
+/// Waits for a word of two.
+#[derive(Clone, PartialEq, Eq, Hash, Debug, Default)]
+struct Collector {
+    done: u8,
+    wants: u8,
+}
+
+impl Role for Collector {
+    type Message = u8;
+    fn transitions(&self, t: &mut Transitions<Self>) {
+        t.quorum("collect", some_of(2, SERVER))
+            .of(|c, _| c.done < c.wants)
+            .run(|c: &mut Collector, _, _| c.done += 1);
+    }
+}
+
+#[test]
+fn a_quorum_of_which_one_may_stay_away_may_never_be_there() {
+    // The second server lies if it likes, the first is honest and speaks.
+    let system = |both: bool| {
+        move || {
+            System::new()
+                .role(CLIENT, 1, |_| Collector { done: 0, wants: 1 })
+                .role(SERVER, 2, |at| Speaker { speaks: at == 0 || both })
+                .forges((SERVER, 1), CLIENT, [1])
+                .at_end("collected", observe(|c: &Collector| c.done), |all| all[0] == 1)
+        }
+    };
+    for channel in [Channel::Bag, Channel::Set, Channel::Fifo, Channel::Mailbox, Channel::Blocking(1)] {
+        expect(system(false), &World::default().channel(channel), Answer::Violated);
+        expect(system(true), &World::default().channel(channel), Answer::Holds);
+    }
+    // One of two words comes anew, the other would have to come again.
+    let again = |speaks_twice: bool| {
+        move || {
+            System::new()
+                .role(CLIENT, 1, |_| Collector { done: 0, wants: 2 })
+                .role(SERVER, 2, |at| Patient { left: 1 + u8::from(at == 0 || speaks_twice), said: 0 })
+                .at_end("collected twice", observe(|c: &Collector| c.done), |all| all[0] == 2)
+        }
+    };
+    let duplicating = World::default().channel(Channel::Duplicating);
+    expect(again(false), &duplicating, Answer::Violated);
+    expect(again(true), &World::default(), Answer::Holds);
+}
+
+/// Says one thing after the other.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+struct Patient {
+    left: u8,
+    said: u8,
+}
+
+impl Role for Patient {
+    type Message = u8;
+    fn transitions(&self, t: &mut Transitions<Self>) {
+        t.internal("say").when(|p| p.left > 0).run(|p, out| {
+            (p.left, p.said) = (p.left - 1, p.said + 1);
+            out.send_all(CLIENT, p.said);
+        });
+    }
 }

@@ -23,6 +23,7 @@ mod published;
 mod purity;
 mod reduction_mutants;
 mod reductions;
+mod replay;
 mod saturation;
 mod stones;
 mod symmetry;
