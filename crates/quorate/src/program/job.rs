@@ -113,7 +113,8 @@ impl<'p> Job<'p> {
         let (sender, receiver) = channel();
         let searching = move || {
             let report = engine.search(&model, &search, &mut progress);
-            drop(progress);
+            // Whoever gets the report may open the store of the engine again.
+            drop((progress, engine));
             // Nobody listens any more if it was left behind.
             _ = sender.send(report);
         };
