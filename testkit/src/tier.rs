@@ -77,7 +77,7 @@ pub const TWINS: [Family; 2] = [family("twins 1", 0..500, 390), also("twins 2", 
 pub const WORLDLY: [Family; 2] =
     [family("worlds of reductions 1", 0..1_000, 400), also("worlds of reductions 2", 10_000..11_000, 120)];
 /// Reductions in worlds that keep an order and lose messages.
-pub const ORDERED: Family = family("worlds in order", 0..2_000, 2_000);
+pub const ORDERED: Family = family("worlds in order", 0..2_000, 300);
 /// Reductions in random worlds, with interchangeable processes.
 pub const WORLDLY_TWINS: Family = family("twins in worlds", 0..600, 200);
 /// Whether twins are what they say they are.

@@ -7,9 +7,9 @@ use quorate::testing::{Mutant, Tuning};
 use quorate_testkit::naive::search;
 use quorate_testkit::random::RandomProtocol;
 use quorate_testkit::reductions::{difference, search_by, search_with};
-use quorate_testkit::tier::{Family, ORDERED, REDUCTIONS, TWINS, WORLDLY};
+use quorate_testkit::tier::{Family, REDUCTIONS, TWINS, WORLDLY};
 use quorate_testkit::twins::TwinProtocol;
-use quorate_testkit::worlds::{ordered_world, random_world};
+use quorate_testkit::worlds::random_world;
 
 /// On how many protocols a mistake must be noticed.
 const NOTICED_MIN: usize = 3;
@@ -60,13 +60,6 @@ fn worldly(seed: u64) -> Vec<Model> {
     all.into_iter().filter_map(in_world).collect()
 }
 
-/// Each in a world that keeps an order and loses messages, with ends looked at.
-fn ordered(seed: u64) -> Vec<Model> {
-    let protocol = RandomProtocol::for_worlds(seed);
-    let in_world = |protocol: RandomProtocol| protocol.model().in_world(ordered_world(seed)).ok();
-    [protocol.content_with_all_ends(), protocol].into_iter().filter_map(in_world).collect()
-}
-
 #[test]
 fn nobody_is_waited_for() {
     noticed(Mutant::NoEnabling, &[Reduction::Stubborn], (REDUCTIONS[0].clone(), plain), 200);
@@ -101,11 +94,6 @@ fn what_was_seen_of_a_twin_is_not_noted_for_the_others() {
         (TWINS[0].clone(), twins),
         500,
     );
-}
-
-#[test]
-fn what_can_be_lost_or_doubled_does_not_matter() {
-    noticed(Mutant::NoBudgets, &[Reduction::Stubborn], (ORDERED, ordered), 2_000);
 }
 
 #[test]
@@ -150,9 +138,4 @@ fn beliefs_are_used_where_runs_end_early() {
 #[test]
 fn inert_messages_are_left_out_where_ends_matter() {
     is_refused_rightly(Reduction::Inert, (WORLDLY[0].clone(), worldly));
-}
-
-#[test]
-fn stubborn_sets_are_used_where_ends_skip_messages() {
-    is_refused_rightly(Reduction::Stubborn, (ORDERED, ordered));
 }

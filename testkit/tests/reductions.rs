@@ -202,7 +202,7 @@ fn twins_2() {
 
 #[test]
 fn worlds_1() {
-    agrees("worlds_1", worldly, &WORLDLY[0], 600);
+    agrees("worlds_1", worldly, &WORLDLY[0], 550);
 }
 
 #[test]
