@@ -6,7 +6,6 @@
 use quorate::engine::{BoundedDepth, Components, Engine, Explore, Local, Search};
 use quorate::property::Monitor;
 use quorate::reduce::{Reduction, Reductions};
-use quorate::testing::{Mutant, Tuning};
 use quorate::world::{Channel, CrashSends, Crashes};
 use quorate::{
     Check, ProcessId, Received, Role, RoleName, System, Transitions, Verdict, World, check, observe, some_of,
@@ -293,17 +292,6 @@ fn a_lost_message_lets_another_through() {
         expect(picky, &World::default().channel(channel), Answer::Holds);
         expect(picky, &World::default().channel(channel).losses(1), Answer::Violated);
     }
-}
-
-/// Stubborn sets that do not know that messages can be lost miss that end.
-#[test]
-fn stubborn_sets_have_to_see_losses() {
-    let world = World::default().channel(Channel::Fifo).losses(1);
-    let model = picky().build().expect("a system").in_world(world).expect("a world that fits");
-    let reductions = Reductions::checked(&[Reduction::Stubborn], &model).expect("they go with it");
-    let tuning = Tuning { mutants: Mutant::NoBudgets.into(), ..Tuning::default() };
-    let search = Search::default().threads(1).reductions(reductions).tuning(tuning);
-    assert_eq!(Explore::default().run(&model, &search, &mut ()).verdict.word(), "holds");
 }
 
 /// Hears everything, and is not moved by it.

@@ -12,8 +12,6 @@ pub enum Mutant {
     NoVisibility,
     /// Steps that can be repeated for ever are taken apart from others.
     NoProviso,
-    /// Stubborn sets do not see that what is on its way can be lost or doubled in a step.
-    NoBudgets,
     /// Stubborn sets are grown from processes too that have steps and need not take any.
     IdleSeeds,
     /// Beliefs with stubborn sets forget that a process may never send.

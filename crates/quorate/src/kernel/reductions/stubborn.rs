@@ -228,7 +228,7 @@ impl Stubborn {
         let mut missing: BTreeSet<(usize, Vec<MessageId>)> = BTreeSet::new();
         for member in states.members(state) {
             missing.extend(states.graph.missing(member, &key.2, ask));
-            if states.graph.may_lose_or_double(member, ask) && !self.needs.mutants.has(Mutant::NoBudgets) {
+            if states.graph.may_lose_or_double(member, ask) {
                 // No transition, but a step that lacks the message.
                 let none = ask.model.process(ProcessId::new(at)).transitions().len();
                 missing.extend(key.2.iter().map(|message| (none, vec![*message])));
