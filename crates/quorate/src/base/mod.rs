@@ -21,7 +21,7 @@ pub(crate) use discard::discard;
 pub use ids::{PROCESSES_MAX, ProcessId, RoleName};
 #[cfg_attr(not(feature = "testing"), allow(unreachable_pub, reason = "testing.rs exports it"))]
 pub use mutants::{Mutant, Mutants};
-pub(crate) use numbering::{FoldHasher, Numbering, PairMap, Pairs};
+pub(crate) use numbering::{FoldHasher, Lists, Numbering, PairMap, Pairs, Rows};
 pub(crate) use parallel::{in_parallel, in_parallel_mut};
 pub(crate) use process_set::ProcessSet;
 pub use rename::{Rename, Renaming};

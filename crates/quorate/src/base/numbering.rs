@@ -1,42 +1,114 @@
-//! The two tables of the kernel: numbers for values, and a map from pairs of numbers to numbers.
+//! The tables of the kernel: numbers for values and for lists of numbers, and a map from pairs of numbers to numbers.
 
-use std::collections::HashMap;
-use std::hash::{BuildHasherDefault, Hash, Hasher};
+use std::hash::{Hash, Hasher};
 
 use super::value::fold;
+
+/// Which number a value has, where the values are kept by somebody else: open addressing, linear probing, never
+/// shrinking.
+///
+/// Invariant: at most 3 of 4 slots are taken, so every probe ends.
+#[derive(Clone)]
+struct NumberTable {
+    slots: Vec<u32>,
+    taken: usize,
+}
+
+impl Default for NumberTable {
+    fn default() -> Self {
+        NumberTable { slots: vec![FREE; 16], taken: 0 }
+    }
+}
+
+impl NumberTable {
+    /// The number with this hash of which `is` says that it is the one, or where it would go.
+    #[inline]
+    fn find(&self, hash: u64, is: impl Fn(u32) -> bool) -> Result<u32, usize> {
+        let mut at = place(hash, self.slots.len());
+        loop {
+            let number = self.slots[at];
+            if number == FREE {
+                return Err(at);
+            }
+            if is(number) {
+                return Ok(number);
+            }
+            at = (at + 1) & (self.slots.len() - 1);
+        }
+    }
+
+    /// Puts a number where [`NumberTable::find`] has said.
+    fn insert(&mut self, at: usize, number: u32, hash: impl Fn(u32) -> u64) {
+        self.slots[at] = number;
+        self.taken += 1;
+        if self.taken * 4 > self.slots.len() * 3 {
+            let larger = vec![FREE; self.slots.len() * 2];
+            let before = std::mem::replace(&mut self.slots, larger);
+            for number in before.into_iter().filter(|number| *number != FREE) {
+                let mut at = place(hash(number), self.slots.len());
+                while self.slots[at] != FREE {
+                    at = (at + 1) & (self.slots.len() - 1);
+                }
+                self.slots[at] = number;
+            }
+        }
+    }
+
+    fn bytes(&self) -> usize {
+        self.slots.capacity() * size_of::<u32>()
+    }
+}
+
+#[inline]
+#[expect(clippy::cast_possible_truncation, reason = "masked to the size of the table")]
+fn place(hash: u64, slots: usize) -> usize {
+    (hash ^ hash >> 32) as usize & (slots - 1)
+}
 
 /// Gives each distinct value a number, from 0 in the order of discovery.
 #[derive(Clone)]
 pub(crate) struct Numbering<T> {
-    numbers: HashMap<T, u32, BuildHasherDefault<FoldHasher>>,
+    numbers: NumberTable,
     values: Vec<T>,
 }
 
 impl<T> Default for Numbering<T> {
     fn default() -> Self {
-        Numbering { numbers: HashMap::default(), values: Vec::new() }
+        Numbering { numbers: NumberTable::default(), values: Vec::new() }
     }
 }
 
-impl<T: Clone + Eq + Hash> Numbering<T> {
+impl<T: Eq + Hash> Numbering<T> {
     pub(crate) fn number(&mut self, value: T) -> u32 {
-        if let Some(&number) = self.numbers.get(&value) {
-            return number;
+        match self.place(&value) {
+            Ok(number) => number,
+            Err(at) => {
+                let number = next_number(self.values.len());
+                self.values.push(value);
+                let values = &self.values;
+                self.numbers.insert(at, number, |number| hash_of(&values[number as usize]));
+                number
+            }
         }
-        self.append(value)
     }
 
     /// Gives a value the next number, also if it has one: then it has two, and is found by the later one.
     pub(crate) fn append(&mut self, value: T) -> u32 {
-        let number = u32::try_from(self.values.len()).expect("fewer than 2^32 distinct values");
-        self.values.push(value.clone());
-        self.numbers.insert(value, number);
+        let Ok(known) = self.place(&value) else { return self.number(value) };
+        let number = next_number(self.values.len());
+        let slot = self.numbers.slots.iter().position(|taken| *taken == known).expect("it has a number");
+        self.numbers.slots[slot] = number;
+        self.values.push(value);
         number
+    }
+
+    fn place(&self, value: &T) -> Result<u32, usize> {
+        self.numbers.find(hash_of(value), |number| self.values[number as usize] == *value)
     }
 
     /// The number of a value, if it has one.
     pub(crate) fn find(&self, value: &T) -> Option<u32> {
-        self.numbers.get(value).copied()
+        self.place(value).ok()
     }
 
     /// All values, in the order of their numbers.
@@ -53,8 +125,121 @@ impl<T: Clone + Eq + Hash> Numbering<T> {
     }
 
     pub(crate) fn bytes(&self) -> u64 {
-        (self.values.capacity() * size_of::<T>() + self.numbers.capacity() * (size_of::<(T, u32)>() + 1))
-            as u64
+        (self.values.capacity() * size_of::<T>() + self.numbers.bytes()) as u64
+    }
+}
+
+fn hash_of<T: Hash>(value: &T) -> u64 {
+    let mut hasher = FoldHasher::default();
+    value.hash(&mut hasher);
+    hasher.finish()
+}
+
+fn next_number(length: usize) -> u32 {
+    u32::try_from(length).ok().filter(|number| *number != FREE).expect("fewer than 2^32 - 1 distinct values")
+}
+
+/// Gives each distinct list of numbers a number, from 0 in the order of discovery: as [`Numbering`], with all lists in
+/// one place.
+#[derive(Clone)]
+pub(crate) struct Lists {
+    numbers: NumberTable,
+    /// Where each list begins, and where the last one ends.
+    starts: Vec<u32>,
+    elements: Vec<u32>,
+}
+
+impl Default for Lists {
+    fn default() -> Self {
+        Lists { numbers: NumberTable::default(), starts: vec![0], elements: Vec::new() }
+    }
+}
+
+impl Lists {
+    pub(crate) fn number(&mut self, list: &[u32]) -> u32 {
+        let Lists { numbers, starts, elements } = self;
+        match numbers.find(hash_of_list(list), |number| list_at(starts, elements, number) == list) {
+            Ok(number) => number,
+            Err(at) => {
+                let number = next_number(starts.len() - 1);
+                elements.extend_from_slice(list);
+                starts.push(u32::try_from(elements.len()).expect("fewer than 2^32 elements of lists"));
+                numbers.insert(at, number, |number| hash_of_list(list_at(starts, elements, number)));
+                number
+            }
+        }
+    }
+
+    /// The number of a list, if it has one.
+    pub(crate) fn find(&self, list: &[u32]) -> Option<u32> {
+        let is = |number: u32| list_at(&self.starts, &self.elements, number) == list;
+        self.numbers.find(hash_of_list(list), is).ok()
+    }
+
+    #[inline]
+    pub(crate) fn list(&self, number: u32) -> &[u32] {
+        list_at(&self.starts, &self.elements, number)
+    }
+
+    pub(crate) fn len(&self) -> usize {
+        self.starts.len() - 1
+    }
+
+    pub(crate) fn bytes(&self) -> u64 {
+        (self.numbers.bytes() + (self.starts.capacity() + self.elements.capacity()) * size_of::<u32>()) as u64
+    }
+}
+
+#[inline]
+fn list_at<'l>(starts: &[u32], elements: &'l [u32], number: u32) -> &'l [u32] {
+    let at = number as usize;
+    &elements[starts[at] as usize..starts[at + 1] as usize]
+}
+
+#[inline]
+fn hash_of_list(list: &[u32]) -> u64 {
+    let pairs = list.chunks(2).map(|pair| u64::from(pair[0]) | u64::from(*pair.get(1).unwrap_or(&0)) << 32);
+    pairs.fold(list.len() as u64, |hash, word| {
+        fold(hash ^ word ^ 0x9e37_79b9_7f4a_7c15, 0xd6e8_feb8_6659_fd93)
+    })
+}
+
+/// Distinct rows of numbers, all of one width, in the order in which they were put in.
+pub(crate) struct Rows {
+    width: usize,
+    numbers: NumberTable,
+    elements: Vec<u32>,
+    count: usize,
+}
+
+impl Rows {
+    pub(crate) fn new(width: usize) -> Self {
+        Rows { width, numbers: NumberTable::default(), elements: Vec::new(), count: 0 }
+    }
+
+    /// Puts in a row. Says where it is if it is new.
+    pub(crate) fn insert(&mut self, row: &[u32]) -> Option<u32> {
+        let Rows { width, numbers, elements, count } = self;
+        let at = |number: u32| &elements[number as usize * *width..][..*width];
+        let place = numbers.find(hash_of_list(row), |number| at(number) == row).err()?;
+        let number = next_number(*count);
+        *count += 1;
+        elements.extend_from_slice(row);
+        let at = |number: u32| &elements[number as usize * *width..][..*width];
+        numbers.insert(place, number, |number| hash_of_list(at(number)));
+        Some(number)
+    }
+
+    pub(crate) fn row(&self, number: u32) -> &[u32] {
+        &self.elements[number as usize * self.width..][..self.width]
+    }
+
+    pub(crate) fn len(&self) -> usize {
+        self.count
+    }
+
+    pub(crate) fn bytes(&self) -> u64 {
+        (self.numbers.bytes() + self.elements.capacity() * size_of::<u32>()) as u64
     }
 }
 

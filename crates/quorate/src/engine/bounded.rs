@@ -74,13 +74,14 @@ impl Engine for BoundedDepth {
         let counted = heeding(watch.stop(), || {
             let count = self.count == Count::SystemStates;
             details.system_states = count.then(|| kernel.system_states(met.iter().copied()));
-            details.census = self.census.then(|| kernel.seen_in(met.iter().copied()));
+            details.census = self.census.then(|| kernel.seen_in(vectors(&kernel, &met).into_iter()));
             kernel.conclude();
         });
         let verdict = match (kernel.impure(), end) {
             (Some(handler), _) => Verdict::Unknown(Stopped::Impure(handler.to_string())),
             (None, End::Stopped(stopped)) => Verdict::Unknown(stopped),
             (None, End::Violated { panics }) => violation(watch, || {
+                let path = vectors(&kernel, &path);
                 let schedule = kernel.schedule(&path, panics);
                 let schedule = schedule.expect("a path of states without reductions is a run");
                 Verdict::shown_by(model, schedule, Length::MayShrink)
@@ -93,6 +94,10 @@ impl Engine for BoundedDepth {
         }
         Report { faults, ..Report::new(model, verdict, coverage, Details::Explore(details)) }
     }
+}
+
+fn vectors(kernel: &Kernel<'_>, states: &[State]) -> Vec<Vec<u32>> {
+    states.iter().map(|state| kernel.vector(*state)).collect()
 }
 
 /// What is searched: states, and where their steps lead.

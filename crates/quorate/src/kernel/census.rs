@@ -7,7 +7,7 @@ use std::collections::{HashMap, HashSet};
 use super::groups::Group;
 use super::prepare::Kernel;
 use super::process::{Edge, MessageId, StepSeen};
-use super::reductions::ProcessStates;
+use super::reductions::{ProcessStates, Renaming, Stubborn, Symmetry};
 use super::state::State;
 use crate::base::{Numbering, ProcessId, Value, heed};
 use crate::model::Sending;
@@ -66,21 +66,20 @@ impl Kernel<'_> {
     }
 
     /// How many states the visited ones stand for, with those in which processes are exchanged.
-    pub(crate) fn orbits(&mut self, states: impl Iterator<Item = State>) -> Option<u64> {
-        let initial = self.vector(self.initial());
-        let symmetry = self.symmetry.as_mut()?;
-        symmetry.learn(&initial, &mut self.orbits.images, &mut self.states_of, &mut self.ask);
-        let symmetry = self.symmetry.as_ref()?;
-        states.map(|state| symmetry.orbit_size(self.vector(state))).sum()
+    pub(crate) fn orbits(&mut self, vectors: impl Iterator<Item = Vec<u32>>) -> Option<u64> {
+        let Kernel { ask, states_of, orbits, symmetry, .. } = self;
+        let mut renaming = Renaming { images: &mut orbits.images, states_of, ask };
+        let symmetry = symmetry.as_mut()?;
+        Some(vectors.map(|vector| symmetry.orbit_size(vector, &mut renaming)).sum())
     }
 
     /// What these global states are made of.
-    pub(crate) fn seen_in(&mut self, states: impl Iterator<Item = State>) -> Census {
+    pub(crate) fn seen_in(&mut self, vectors: impl Iterator<Item = Vec<u32>>) -> Census {
         let mut seen = Census::default();
         let processes = self.model.processes().len();
-        for state in states {
+        for vector in vectors {
             heed();
-            let vector = self.vector(state);
+            let ends = !self.views.believes() && self.ends_in(&vector);
             let (mut all, mut still) = (Vec::new(), Vec::new());
             for (states, state) in self.states_of[..processes].iter_mut().zip(vector) {
                 all.push(states.local_values(&states.members(state)));
@@ -91,7 +90,7 @@ impl Kernel<'_> {
                 };
                 still.push(states.local_values(&members));
             }
-            if !self.views.believes() && !self.ends_in(state) {
+            if !self.views.believes() && !ends {
                 still.clear();
             }
             seen.system_states.extend(choices(&all));
@@ -100,19 +99,6 @@ impl Kernel<'_> {
             }
         }
         seen
-    }
-
-    /// Does a run end in a state?
-    fn ends_in(&mut self, state: State) -> bool {
-        loop {
-            match self.ended(state, 0) {
-                Ok(ended) => {
-                    let panics = self.tree.left().panics(state.left) || self.tree.right().panics(state.right);
-                    return ended && !panics;
-                }
-                Err(unknown) => self.learn(unknown),
-            }
-        }
     }
 
     /// The local states of the processes of a group.
@@ -138,7 +124,9 @@ impl Kernel<'_> {
     pub(crate) fn bytes(&self) -> u64 {
         let processes: u64 = self.states_of.iter().map(ProcessStates::bytes).sum();
         let symmetry = self.orbits.bytes() + self.certificate.bytes();
-        processes + self.ask.mail.bytes() + self.tree.bytes() + self.views.bytes() + symmetry
+        let vectors = self.vectors.bytes() + self.stubborn.as_ref().map_or(0, Stubborn::bytes);
+        let symmetry = symmetry + self.symmetry.as_ref().map_or(0, Symmetry::bytes);
+        processes + self.ask.mail.bytes() + self.tree.bytes() + vectors + self.views.bytes() + symmetry
     }
 
     /// The steps of a process that were seen, apart from those that panic.

@@ -5,52 +5,16 @@
 use super::groups::{BLOCKED, Judgement};
 use super::prepare::Kernel;
 use super::process::NOTHING;
-use super::reductions::Choice;
-use super::state::{Found, NO_SLEEP, Side, State, Unknown};
+use super::state::{Found, Side, State, Unknown};
 use crate::base::ProcessSet;
 
 impl Kernel<'_> {
-    /// Calls `successor` for each step that a search must take from a state. Returns how many steps the state has,
-    /// with those of processes that sleep; in a reduced search, how many it takes. If something is unknown, the error
-    /// says what, and `successor` may have been called for some steps.
+    /// Calls `successor` for each step that a search must take from a state. Returns how many steps the state has, with
+    /// those of processes that sleep. If something is unknown, the error says what, and `successor` may have been called
+    /// for some steps.
     #[inline]
     pub(crate) fn expand(&self, found: Found, successor: impl FnMut(Found)) -> Result<usize, Unknown> {
-        if self.stubborn.is_some() || self.symmetry.is_some() {
-            return self.expand_reduced(found.state, successor);
-        }
         self.expand_awake(found.state, self.sleep_sets.asleep(found.sleep), successor)
-    }
-
-    /// Takes the steps of the chosen processes, and where these may never step, the state in which they do not. Each
-    /// successor is replaced by the state that stands for it.
-    fn expand_reduced(&self, state: State, mut successor: impl FnMut(Found)) -> Result<usize, Unknown> {
-        let reached = self.reached(state)?;
-        let taken = reached.len();
-        for state in reached {
-            let state = match &self.symmetry {
-                None => state,
-                Some(symmetry) => {
-                    let least = symmetry.least(&self.vector(state));
-                    let known = least.and_then(|least| self.tree.find(&least));
-                    let (left, right) = known.ok_or(Unknown::Representatives(state))?;
-                    State { left, right }
-                }
-            };
-            successor(Found { state, sleep: NO_SLEEP });
-        }
-        Ok(taken)
-    }
-
-    /// The successors of a state, before others stand for them.
-    fn reached(&self, state: State) -> Result<Vec<State>, Unknown> {
-        let Choice { members, still } = match &self.stubborn {
-            Some(stubborn) => stubborn.chosen(state).ok_or(Unknown::Choice(state))?,
-            None => Choice { members: ProcessSet::ALL, still: None },
-        };
-        let mut reached = Vec::new();
-        self.expand_awake(state, members.complement(), |found| reached.push(found.state))?;
-        reached.extend(still);
-        Ok(reached)
     }
 
     #[inline]

@@ -13,8 +13,7 @@ use super::groups::PropertyViews;
 use super::prepare::Kernel;
 use super::process::{AskContext, ConfigurationId, ConfigurationStep, NOTHING, SendListId};
 use super::reductions::ProcessStates;
-use super::state::State;
-use crate::base::ProcessId;
+use crate::base::{ProcessId, ProcessSet};
 use crate::model::{Schedule, ScheduledStep, Sending, Taken};
 use crate::world::StepKind;
 
@@ -57,17 +56,17 @@ struct End {
 impl Kernel<'_> {
     /// The steps along a path of states, to the violation in the last one, or to its panicking step. `None` if they do
     /// not follow from a reduced path.
-    pub(crate) fn schedule(&mut self, path: &[State], panics: bool) -> Option<Schedule> {
+    pub(crate) fn schedule(&mut self, path: &[Vec<u32>], panics: bool) -> Option<Schedule> {
         self.schedule_of_path(path, panics)
     }
 
     /// A schedule that follows a path of reduced states, to a violation in the last one, or to a step that panics
     /// there. `None` if it does not follow from the path alone.
-    fn schedule_of_path(&mut self, path: &[State], panics: bool) -> Option<Schedule> {
-        let mut vector = self.vector(self.initial());
+    fn schedule_of_path(&mut self, path: &[Vec<u32>], panics: bool) -> Option<Schedule> {
+        let mut vector = self.initial_vector();
         let mut moves = Vec::new();
         for next in &path[1..] {
-            let (made, reached) = self.move_to(&vector, *next)?;
+            let (made, reached) = self.move_to(&vector, next)?;
             moves.push(made);
             vector = reached;
         }
@@ -100,22 +99,32 @@ impl Kernel<'_> {
         Some(schedule)
     }
 
-    /// A move from a vector to a state that a representative stands for.
-    fn move_to(&mut self, vector: &[u32], to: State) -> Option<(Move, Vec<u32>)> {
+    /// A move from a vector to one that another stands for.
+    fn move_to(&mut self, vector: &[u32], to: &[u32]) -> Option<(Move, Vec<u32>)> {
         for process in 0..self.model.processes().len() {
             let leads = self.states_of[process].steps(vector[process], &mut self.ask);
             for (next, sends) in leads.into_iter().filter_map(|lead| lead.to) {
                 let Some(reached) = self.vector_after(vector, process, next, sends) else { continue };
-                if self.representative(&reached) == to {
+                if self.stands_for(to, &reached) {
                     return Some((Move::Step { process, next, sends }, reached));
                 }
             }
         }
-        let members = self.stubborn_members(vector)?;
+        let members = self.members_that_step(vector);
+        if members == ProcessSet::ALL {
+            return None;
+        }
         let still: Vec<usize> =
             (0..self.model.processes().len()).filter(|at| members.contains(ProcessId::new(*at))).collect();
         let reached = self.stilled(vector, members)?;
-        (self.representative(&reached) == to).then_some((Move::Still(still), reached))
+        self.stands_for(to, &reached).then_some((Move::Still(still), reached))
+    }
+
+    /// Is this the vector that stands for another?
+    fn stands_for(&mut self, this: &[u32], other: &[u32]) -> bool {
+        let mut represented = other.to_vec();
+        self.represent(&mut represented);
+        represented == this
     }
 
     /// Adds the turns that make up a move, and returns whose they are.

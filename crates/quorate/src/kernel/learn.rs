@@ -3,9 +3,7 @@
 use super::groups::LearnContext;
 use super::prepare::Kernel;
 use super::process::NOTHING;
-use super::reductions::Choice;
 use super::state::{State, Unknown};
-use crate::base::Mutant;
 use crate::base::{ProcessId, ProcessSet};
 
 impl Kernel<'_> {
@@ -26,34 +24,10 @@ impl Kernel<'_> {
                 let views = (self.tree.left().view(state.left), self.tree.right().view(state.right));
                 self.views.learn(self.model, &vector, views, &self.orbits);
             }
-            Unknown::Choice(state) => self.choose(state),
-            Unknown::Representatives(state) => {
-                let vector = self.vector(state);
-                self.representative(&vector);
-            }
         }
     }
 
-    /// Works out who steps in a state.
-    pub(super) fn choose(&mut self, state: State) {
-        let vector = self.vector(state);
-        let Some(members) = self.stubborn_members(&vector) else { return };
-        let everyone = members == ProcessSet::ALL;
-        let wanted = !everyone && !self.mutants.has(Mutant::NoQuiescence);
-        let still = wanted.then(|| self.stilled(&vector, members)).flatten();
-        let still = still.map(|vector| self.number(&vector));
-        if let Some(stubborn) = &mut self.stubborn {
-            stubborn.remember(state, Choice { members, still });
-        }
-    }
-
-    /// Who steps in a vector, if not everybody does.
-    pub(super) fn stubborn_members(&mut self, vector: &[u32]) -> Option<ProcessSet> {
-        let stubborn = self.stubborn.as_mut()?;
-        Some(stubborn.choose(vector, &mut self.orbits, &mut self.states_of, &mut self.ask))
-    }
-
-    /// The vector in which these processes, whose states are beliefs, never step again; `None` if they must.
+    /// What is left of some processes, whose states are beliefs, if they never step again; `None` if they must.
     pub(super) fn stilled(&mut self, vector: &[u32], members: ProcessSet) -> Option<Vec<u32>> {
         let mut stilled = vector.to_vec();
         for at in (0..self.model.processes().len()).filter(|at| members.contains(ProcessId::new(*at))) {
@@ -63,23 +37,8 @@ impl Kernel<'_> {
     }
 
     /// The states of the processes in a global state.
-    pub(super) fn vector(&self, state: State) -> Vec<u32> {
+    pub(crate) fn vector(&self, state: State) -> Vec<u32> {
         self.tree.configurations(state.left, state.right)
-    }
-
-    /// The number of the global state with these states of the processes.
-    pub(super) fn number(&mut self, vector: &[u32]) -> State {
-        let (left, right) = self.tree.number_of(vector);
-        State { left, right }
-    }
-
-    /// The global state that stands for a vector.
-    pub(super) fn representative(&mut self, vector: &[u32]) -> State {
-        let Some(symmetry) = &mut self.symmetry else { return self.number(vector) };
-        symmetry.learn(vector, &mut self.orbits.images, &mut self.states_of, &mut self.ask);
-        // Where a state has more images than anybody can wait for, the search ends soon.
-        let least = symmetry.least(vector);
-        self.number(least.as_deref().unwrap_or(vector))
     }
 
     /// The vector after a step of a process; `None` if there is no room for what it sends.

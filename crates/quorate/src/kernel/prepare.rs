@@ -16,6 +16,7 @@ use super::reductions::{
     live, saturate,
 };
 use super::state::State;
+use super::vectors::Vectors;
 use crate::base::ProcessId;
 use crate::base::{Mutant, Mutants, discard};
 use crate::model::Model;
@@ -27,6 +28,7 @@ pub(crate) struct Kernel<'m> {
     pub(super) ask: AskContext<'m>,
     pub(super) states_of: Vec<ProcessStates>,
     pub(super) tree: Tree,
+    pub(super) vectors: Vectors,
     pub(super) views: PropertyViews,
     /// What exchanging interchangeable processes makes of local states, messages and views.
     pub(super) orbits: Orbits,
@@ -79,7 +81,7 @@ impl<'m> Kernel<'m> {
         let mut ask = AskContext::new(model);
         let states_of: Vec<ProcessStates> = (0..model.processes().len() + model.monitors().len())
             .map(ProcessId::new)
-            .map(|id| ProcessStates::new(id, Start::of(id, model, &mut ask.mail), model.world().channel))
+            .map(|id| ProcessStates::new(id, Start::of(id, model, &mut ask.mail), model))
             .collect();
         let mut reductions = options.reductions.clone();
         if options.copies_max.is_some() {
@@ -98,6 +100,7 @@ impl<'m> Kernel<'m> {
             orbits: Orbits::new(model, reductions.has(Reduction::Symmetry), options.tuning.symmetry_max),
             sleep_sets: SleepSets::new(sleep),
             tree,
+            vectors: Vectors::new(0),
             reductions,
             disbelieved: BTreeSet::new(),
             stubborn: None,
@@ -122,8 +125,9 @@ impl<'m> Kernel<'m> {
 
     /// Gives back what is known, without waiting for it.
     pub(crate) fn discard(self) {
-        let Kernel { ask, states_of, tree, views, orbits, stubborn, symmetry, certificate, .. } = self;
-        discard((ask.mail, states_of, tree, views, orbits, stubborn, symmetry, certificate));
+        let Kernel { ask, states_of, tree, vectors, views, orbits, stubborn, symmetry, certificate, .. } =
+            self;
+        discard((ask.mail, states_of, tree, vectors, views, orbits, stubborn, symmetry, certificate));
     }
 
     /// Do reductions rely on what was seen of the processes?
@@ -187,6 +191,7 @@ impl<'m> Kernel<'m> {
             self.needs().map(|needs| Stubborn::new(needs, &self.states_of, &self.ask.mail, self.model));
         self.prepared = true;
         self.symmetry = symmetric.then(|| Symmetry::new(self.model));
+        self.vectors = Vectors::new(self.states_of.len());
         self.number_anew(&GroupOrder::in_order(self.states_of.len()));
     }
 
@@ -210,9 +215,6 @@ impl<'m> Kernel<'m> {
     fn number_anew(&mut self, order: &GroupOrder) {
         self.tree = Tree::new(order);
         self.views = PropertyViews::new(self.model, self.reductions.has(Reduction::Beliefs));
-        if let Some(stubborn) = &mut self.stubborn {
-            stubborn.forget_states();
-        }
     }
 
     /// The messages that can still make a difference to a process, if others are left out.

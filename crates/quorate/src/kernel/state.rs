@@ -6,11 +6,23 @@ pub(crate) type SleepSetId = u16;
 /// Nobody sleeps.
 pub(crate) const NO_SLEEP: SleepSetId = 0;
 
-/// A global state: the states of the left and of the right group.
+/// A global state: the states of the left and of the right group, or the number of a vector.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Default)]
 pub(crate) struct State {
     pub(crate) left: u32,
     pub(crate) right: u32,
+}
+
+impl State {
+    /// The state that is a vector with a number.
+    pub(crate) fn of_row(row: u32) -> Self {
+        State { left: row, right: 0 }
+    }
+
+    /// The number of its vector.
+    pub(crate) fn row(self) -> u32 {
+        self.left
+    }
 }
 
 /// A state, and who sleeps in it because of how it was found.
@@ -33,8 +45,4 @@ pub(crate) enum Unknown {
     Steps(Side, u32),
     Arrival(Side, u32, u32),
     Judgement(State),
-    /// Who steps in a state.
-    Choice(State),
-    /// Which states stand for the successors of a state.
-    Representatives(State),
 }

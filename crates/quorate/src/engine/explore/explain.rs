@@ -3,8 +3,8 @@
 //! A search remembers its states, not where they came from. So, once a violating state is found:
 //!
 //! 1. Breadth-first, the same search is repeated, now with the parent of each state, up to the violation
-//!    ([`path_to`]). Depth-first search has remembered parents from the start, and so has the beginning of any search,
-//!    for when there is no time to repeat it.
+//!    ([`path_to`]). Depth-first search has remembered parents from the start, as has every search over vectors, and the
+//!    beginning of any search, for when there is no time to repeat it.
 //! 2. The kernel turns the path of states into a schedule, a list of steps. With reductions a path stands for many runs;
 //!    the kernel looks for one of them.
 //! 3. With reductions, a search without them looks for the shortest run, in a limited number of states. Where step 2 or
@@ -17,29 +17,31 @@
 //! Held by: testkit/tests/agreement.rs, testkit/tests/reductions.rs.
 
 use super::run::{Ended, Run, Violating};
+use super::space::{Path, Way};
 use super::{Count, Explore, Order, Visited};
 use crate::engine::{Engine as _, Grace, Search, with_grace};
-use crate::kernel::{Kernel, State};
+use crate::kernel::Kernel;
 use crate::model::{Model, Schedule};
 use crate::reduce::Reduction;
 use crate::replay::{Impure, Length, confirm, replay};
 use crate::report::{Fallback, Report, Stopped, Verdict, Watch};
 
-/// The verdict for a violating state that a search with this kernel has found; `parents` if it remembered them.
+/// The verdict for a violating state that a search with this kernel has found, and what it knows of the way there.
 pub(super) fn explain(
     model: &Model,
     kernel: &mut Kernel<'_>,
     (engine, search): (&Explore, &Search),
-    (found, parents): (Violating, Option<Vec<(State, State)>>),
+    (found, way): (Violating, Way),
     watch: &mut dyn Watch,
 ) -> (Verdict, Option<Fallback>) {
     let shown = with_grace(watch, |watch| {
-        let (path, panics) = match (engine.order, parents) {
-            (Order::Depth, Some(parents)) => (path(parents, found.state), found.panics),
+        let (path, panics) = match way {
+            Way::Known(path) => (path, found.panics),
             // The little time that is left once there is a sign to stop is for what follows.
-            (_, Some(parents)) => path_to(kernel, engine, search, found, watch.0)
-                .unwrap_or_else(|_| (path(parents, found.state), found.panics)),
-            (_, None) => path_to(kernel, engine, search, found, watch)?,
+            Way::Long(path) => {
+                path_to(kernel, engine, search, found, watch.0).unwrap_or((path, found.panics))
+            }
+            Way::Forgotten => path_to(kernel, engine, search, found, watch)?,
         };
         let schedule = kernel.schedule(&path, panics);
         Ok(shortest(model, engine, search, schedule, watch))
@@ -55,30 +57,20 @@ fn path_to(
     search: &Search,
     found: Violating,
     watch: &mut dyn Watch,
-) -> Result<(Vec<State>, bool), Stopped> {
+) -> Result<(Path, bool), Stopped> {
     let exact = Explore { visited: Visited::Exact, ..engine.clone() };
     let unlimited = Search { states_max: None, bytes_max: None, ..search.clone() };
     let mut run = Run::new(kernel, &exact, unlimited, true);
     match run.search(watch) {
-        Ended::Violated(again) => {
-            Ok((path(run.expander.take_parents().unwrap_or_default(), again.state), again.panics))
-        }
+        Ended::Violated(again) => match run.space.way_to(again.state, run.kernel) {
+            Way::Known(path) | Way::Long(path) => Ok((path, again.panics)),
+            Way::Forgotten => panic!("a bug in quorate: the second search has not remembered its way"),
+        },
         Ended::Stopped(stopped) => Err(stopped),
         Ended::Exhausted => {
             panic!("a bug in quorate: the second search does not find the violation of the first, {found:?}")
         }
     }
-}
-
-/// The states on the way to one, from the start.
-fn path(mut parents: Vec<(State, State)>, to: State) -> Vec<State> {
-    parents.sort_unstable();
-    let mut path = vec![to];
-    while let Ok(at) = parents.binary_search_by_key(&path[path.len() - 1], |(state, _)| *state) {
-        path.push(parents[at].1);
-    }
-    path.reverse();
-    path
 }
 
 /// The verdict for a violation with its schedule, if the kernel found one. A reduced search may have found it on a

@@ -7,8 +7,11 @@
 
 mod explain;
 mod frontier;
+mod pairs;
 mod round;
+mod rows;
 mod run;
+mod space;
 mod visited;
 
 use std::sync::Arc;
@@ -17,6 +20,7 @@ pub(super) use run::limit_reached;
 
 use self::explain::explain;
 use self::run::{Ended, Run, Violating, explore_once};
+use self::space::Way;
 use super::{Engine, Refusal, Search};
 use crate::base::ProcessId;
 use crate::kernel::{self, AllowedLocals, Kernel, Sleep, Tuning};
@@ -235,8 +239,11 @@ pub(crate) fn explore_and_read<T>(
         // A limit does not undo what was found before it.
         ended = Ended::Violated(Violating { state, panics: true });
     }
-    let (coverage, missed) = (run.coverage, run.visited.missed_probability());
-    let parents = run.expander.take_parents();
+    let (coverage, missed) = (run.coverage, run.space.missed_probability());
+    let way = match &ended {
+        Ended::Violated(found) => run.space.way_to(found.state, run.kernel),
+        Ended::Exhausted | Ended::Stopped(_) => Way::Forgotten,
+    };
     let mut details = ExploreDetails { repeats, ..ExploreDetails::default() };
     // Nothing is proved before all was counted that is asked for, and code asked for the last time.
     let counted = heeding(watch.stop(), || run.count(&mut details));
@@ -261,7 +268,7 @@ pub(crate) fn explore_and_read<T>(
     let verdict = match (unusable, ended) {
         (Some(stopped), _) | (None, Ended::Stopped(stopped)) => Verdict::Unknown(stopped),
         (None, Ended::Violated(found)) => {
-            let (verdict, shortest) = explain(model, &mut kernel, (engine, search), (found, parents), watch);
+            let (verdict, shortest) = explain(model, &mut kernel, (engine, search), (found, way), watch);
             fallbacks.extend(shortest);
             verdict
         }
@@ -287,18 +294,23 @@ pub(crate) fn explore_and_read<T>(
 impl Run<'_, '_> {
     /// Counts what is asked for beside states.
     fn count(&mut self, details: &mut ExploreDetails) {
-        if let Some(states) = self.visited.states() {
-            let beliefs = self.search.reductions.has(Reduction::Beliefs);
-            match self.engine.count {
-                Count::SystemStates if !beliefs => {
-                    details.system_states = Some(self.kernel.system_states(states));
-                }
-                Count::Orbits => details.orbits = self.kernel.orbits(states),
-                Count::SystemStates | Count::Nothing => {}
+        let Some(states) = self.space.states() else { return };
+        let beliefs = self.search.reductions.has(Reduction::Beliefs);
+        match self.engine.count {
+            Count::SystemStates if !beliefs => {
+                details.system_states = Some(self.kernel.system_states(states));
             }
+            Count::Orbits => {
+                let vectors: Vec<Vec<u32>> =
+                    states.map(|state| self.space.vector(state, self.kernel)).collect();
+                details.orbits = self.kernel.orbits(vectors.into_iter());
+            }
+            Count::SystemStates | Count::Nothing => {}
         }
         if self.engine.census {
-            details.census = self.visited.states().map(|states| self.kernel.seen_in(states));
+            let states = self.space.states().into_iter().flatten();
+            let vectors: Vec<Vec<u32>> = states.map(|state| self.space.vector(state, self.kernel)).collect();
+            details.census = Some(self.kernel.seen_in(vectors.into_iter()));
         }
     }
 }

@@ -10,21 +10,13 @@ use std::ops::Range;
 use rayon::ThreadPool;
 use rayon::prelude::*;
 
+use super::space::Expanded;
 use super::visited::{TABLES, VisitedSet, table_of};
 use crate::base::{Heeded, heed};
 use crate::kernel::{Found, Kernel, NO_SLEEP, SleepSetId, State, Unknown};
 
-/// What came of expanding a batch, added up.
-#[derive(Default)]
-pub(super) struct Expanded {
-    pub(super) transitions: u64,
-    pub(super) terminal: u64,
-    pub(super) violating: Option<State>,
-    pub(super) panicking: Option<State>,
-    pub(super) unknown: Vec<Unknown>,
-    /// States for which something is unknown.
-    pub(super) postponed: Vec<Found>,
-}
+/// What came of a batch, what is unknown, and the states for which something is.
+type Sum = (Expanded, Vec<Unknown>, Vec<Found>);
 
 /// The threads and the buffers, kept from round to round.
 pub(super) struct Expander {
@@ -49,6 +41,9 @@ struct Chunk {
     /// Where the successors of each table begin, and where the last ones end.
     starts: Vec<u32>,
     expanded: Expanded,
+    unknown: Vec<Unknown>,
+    /// States for which something is unknown.
+    postponed: Vec<Found>,
 }
 
 /// Successors in the order in which they are found, with the state that each was reached from when
@@ -72,7 +67,7 @@ impl Expander {
     }
 
     /// Expands the parts of a batch. The successors stay in the buffers.
-    pub(super) fn expand(&mut self, kernel: &Kernel<'_>, parts: &[Vec<Found>]) -> Expanded {
+    pub(super) fn expand(&mut self, kernel: &Kernel<'_>, parts: &[Vec<Found>]) -> Sum {
         let tasks: Vec<&[Found]> = parts.iter().flat_map(|part| part.chunks(self.chunk)).collect();
         self.chunks.resize_with(tasks.len().max(self.chunks.len()), Chunk::default);
         let min_len = self.at_least(tasks.iter().map(|states| states.len()).sum());
@@ -88,10 +83,12 @@ impl Expander {
     }
 
     /// What came of the batch and was not asked for before: of a part of it, if there was a sign to stop.
-    pub(super) fn left_over(&mut self) -> Expanded {
-        let mut sum = Expanded::default();
+    pub(super) fn left_over(&mut self) -> Sum {
+        let mut sum = Sum::default();
         for chunk in &mut self.chunks[..self.used] {
-            sum.add(std::mem::take(&mut chunk.expanded));
+            sum.0.add(std::mem::take(&mut chunk.expanded));
+            sum.1.append(&mut chunk.unknown);
+            sum.2.append(&mut chunk.postponed);
         }
         sum
     }
@@ -159,8 +156,8 @@ impl Chunk {
             let before = scratch.successors.len();
             if let Err(unknown) = self.expand_one(kernel, found, &mut scratch.successors) {
                 scratch.successors.truncate(before);
-                self.expanded.unknown.push(unknown);
-                self.expanded.postponed.push(found);
+                self.unknown.push(unknown);
+                self.postponed.push(found);
             }
             if recording {
                 scratch.origins.resize(scratch.successors.len(), found.state);
@@ -229,7 +226,5 @@ impl Expanded {
         self.terminal += other.terminal;
         self.violating = self.violating.or(other.violating);
         self.panicking = self.panicking.or(other.panicking);
-        self.unknown.extend(other.unknown);
-        self.postponed.extend(other.postponed);
     }
 }

@@ -4,9 +4,9 @@
 //! has been judged, and all its successors are in the visited set.
 //! Held by: testkit/tests/agreement.rs, crates/quorate-zoo/tests/counts.rs.
 
-use super::frontier::{Batch, Frontier};
-use super::round::Expander;
-use super::visited::VisitedSet;
+use super::pairs::Pairs;
+use super::rows::Rows;
+use super::space::Space;
 use super::{Explore, Order};
 use crate::base::heed;
 use crate::engine::Search;
@@ -29,9 +29,15 @@ pub(super) fn explore_once<'r, 'm>(
     };
     let prepared = heeding(watch.stop(), || kernel.prepare());
     let mut run = Run::new(kernel, engine, first, true);
+    if run.kernel.searches_vectors() {
+        run.search = search.clone();
+    }
     let ended = prepared.map_or_else(Ended::Stopped, |()| run.search(watch));
     run.search = search.clone();
-    if ended != Ended::Stopped(Stopped::States(first_states)) || search.states_max == Some(first_states) {
+    if run.kernel.searches_vectors()
+        || ended != Ended::Stopped(Stopped::States(first_states))
+        || search.states_max == Some(first_states)
+    {
         return (run, ended);
     }
     let Run { kernel, coverage, .. } = run;
@@ -72,9 +78,7 @@ pub(super) struct Run<'r, 'm> {
     pub(super) kernel: &'r mut Kernel<'m>,
     pub(super) engine: &'r Explore,
     pub(super) search: Search,
-    pub(super) visited: VisitedSet,
-    frontier: Frontier,
-    pub(super) expander: Expander,
+    pub(super) space: Box<dyn Space>,
     pub(super) coverage: Coverage,
     /// The first state with a step that panics, and its depth.
     pub(super) panicking: Option<(u32, State)>,
@@ -87,18 +91,18 @@ impl<'r, 'm> Run<'r, 'm> {
         search: Search,
         recording: bool,
     ) -> Self {
-        let initial = kernel.initial();
-        let mut visited = VisitedSet::new(engine.visited, search.tuning.narrow_max);
-        visited.insert(initial);
-        let frontier = Frontier::new(engine.order, initial);
-        let expander = Expander::new(search.threads, search.tuning.chunk, recording);
+        let space: Box<dyn Space> = if kernel.searches_vectors() {
+            Box::new(Rows::new(&kernel.initial_vector(), engine.order))
+        } else {
+            Box::new(Pairs::new(kernel.initial(), engine, &search, recording))
+        };
         let coverage = Coverage { states: 1, frontier: 1, ..Coverage::default() };
-        Run { kernel, engine, search, visited, frontier, expander, coverage, panicking: None }
+        Run { kernel, engine, search, space, coverage, panicking: None }
     }
 
     pub(super) fn search(&mut self, watch: &mut dyn Watch) -> Ended {
         heeding(watch.stop(), || self.rounds(watch)).unwrap_or_else(|stopped| {
-            let expanded = self.expander.left_over();
+            let expanded = self.space.left_over();
             self.panicking = self.panicking.or(expanded.panicking.map(|state| (self.coverage.depth, state)));
             let violating = expanded.violating.map(|state| Violating { state, panics: false });
             violating.map_or(Ended::Stopped(stopped), Ended::Violated)
@@ -107,31 +111,23 @@ impl<'r, 'm> Run<'r, 'm> {
 
     fn rounds(&mut self, watch: &mut dyn Watch) -> Ended {
         let mut cut = false;
-        while let Some(Batch { depth, parts }) = self.frontier.take() {
+        while let Some(depth) = self.space.take() {
             heed();
             // A panic is one step further than its state: states as near as that may violate by themselves.
             if self.panicking.is_some_and(|(at, _)| depth > at || self.engine.order == Order::Depth) {
                 break;
             }
             self.coverage.depth = self.coverage.depth.max(depth);
-            let expanded = self.expander.expand(self.kernel, &parts);
-            self.frontier.put_back(depth, expanded.postponed);
+            let too_far = self.search.depth_max.is_some_and(|limit| depth >= limit);
+            let expanded = self.space.expand(self.kernel, too_far);
             self.coverage.transitions += expanded.transitions;
             self.coverage.terminal_states += expanded.terminal;
             if let Some(state) = expanded.violating {
                 return Ended::Violated(Violating { state, panics: false });
             }
             self.panicking = self.panicking.or(expanded.panicking.map(|state| (depth, state)));
-            let (lefts, rights) = self.kernel.sizes();
-            self.visited.fit(lefts, rights);
-            let mut learn = || expanded.unknown.iter().for_each(|unknown| self.kernel.learn(*unknown));
-            if self.search.depth_max.is_some_and(|limit| depth >= limit) {
-                learn();
-                cut |= expanded.transitions > 0;
-            } else {
-                let found = self.frontier.found_from(depth);
-                self.coverage.states += self.expander.insert(&mut self.visited, found, learn);
-            }
+            cut |= too_far && expanded.transitions > 0;
+            self.coverage.states += self.space.insert(self.kernel, too_far);
             self.kernel.check_symmetry();
             self.measure();
             if self.kernel.too_many_beliefs() || self.kernel.gives_up_symmetry() {
@@ -153,10 +149,9 @@ impl<'r, 'm> Run<'r, 'm> {
     }
 
     fn measure(&mut self) {
-        self.coverage.frontier = self.frontier.waiting();
+        self.coverage.frontier = self.space.waiting();
         (self.coverage.local_steps, self.coverage.handler_calls) = self.kernel.local_counts();
-        self.coverage.bytes =
-            self.kernel.bytes() + self.visited.bytes() + self.frontier.bytes() + self.expander.bytes();
+        self.coverage.bytes = self.kernel.bytes() + self.space.bytes();
     }
 }
 

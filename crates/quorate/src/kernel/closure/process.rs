@@ -71,7 +71,7 @@ pub(super) struct Bounds<'b> {
 impl<'m> ProcessClosure<'m> {
     pub(super) fn new(id: ProcessId, model: &'m Model) -> Self {
         let mut ask = AskContext::new(model);
-        let graph = ProcessGraph::new(id, Start::of(id, model, &mut ask.mail), model.world().channel);
+        let graph = ProcessGraph::new(id, Start::of(id, model, &mut ask.mail), model);
         let mut closure = ProcessClosure {
             graph,
             ask,

@@ -154,6 +154,7 @@ impl Group {
                 }
                 let LearnContext { ask, states_of, views, orbits, .. } = context;
                 let view = views.of_process(*process, state, states_of, orbits, ask);
+                views.keep(*process, state, view);
                 (view, leads.iter().any(|lead| lead.to.is_none()))
             }
             Kind::Pair { children, states, .. } => {
@@ -260,28 +261,6 @@ impl Group {
         }
     }
 
-    /// The state in which the processes are in these states, if it has a number.
-    fn find(&self, vector: &[u32]) -> Option<u32> {
-        match &self.kind {
-            Kind::Nobody => Some(0),
-            Kind::Process(process) => Some(vector[process.index()]),
-            Kind::Pair { children, states } => {
-                states.find(children.0.find(vector)?, children.1.find(vector)?)
-            }
-        }
-    }
-
-    /// As [`Group::find`], with a new number if it has none.
-    fn number_of(&mut self, vector: &[u32]) -> u32 {
-        match &mut self.kind {
-            Kind::Nobody => 0,
-            Kind::Process(process) => vector[process.index()],
-            Kind::Pair { children, states } => {
-                states.number(children.0.number_of(vector), children.1.number_of(vector))
-            }
-        }
-    }
-
     fn bytes(&self) -> u64 {
         let own = self.known.capacity() * size_of::<Known>()
             + self.steps.capacity() * size_of::<Step>()
@@ -352,16 +331,6 @@ impl Tree {
         self.left.configurations(left, &mut found);
         self.right.configurations(right, &mut found);
         found.into_iter().flatten().collect()
-    }
-
-    /// The global state in which the processes are in these states, if it has a number.
-    pub(in crate::kernel) fn find(&self, vector: &[u32]) -> Option<(u32, u32)> {
-        Some((self.left.find(vector)?, self.right.find(vector)?))
-    }
-
-    /// As [`Tree::find`], with new numbers where there are none.
-    pub(in crate::kernel) fn number_of(&mut self, vector: &[u32]) -> (u32, u32) {
-        (self.left.number_of(vector), self.right.number_of(vector))
     }
 
     pub(in crate::kernel) fn bytes(&self) -> u64 {

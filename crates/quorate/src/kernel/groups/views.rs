@@ -182,7 +182,7 @@ impl PropertyViews {
     }
 
     /// What is seen of a process in one of its states.
-    pub(super) fn of_process(
+    pub(in crate::kernel) fn of_process(
         &mut self,
         process: ProcessId,
         state: u32,
@@ -192,15 +192,18 @@ impl PropertyViews {
     ) -> ViewId {
         let members = states_of[process.index()].members(state);
         let all = Self::of_members(process, &members, states_of, orbits, ask);
-        let view = if self.believing {
+        if self.believing {
             let still = states_of[process.index()].still_members(state, ask);
             let still = Self::of_members(process, &still, states_of, orbits, ask);
             self.beliefs.number(ObservedState { all, still })
         } else {
             all[0]
-        };
+        }
+    }
+
+    /// Keeps what is seen of a process in one of its states, for [`PropertyViews::learn`].
+    pub(super) fn keep(&mut self, process: ProcessId, state: u32, view: ViewId) {
         self.of_states[process.index()].insert(state, view);
-        view
     }
 
     pub(super) fn of_pair(&mut self, left: ViewId, right: ViewId) -> ViewId {
@@ -223,14 +226,25 @@ impl PropertyViews {
         if self.judge(left, right).is_some() {
             return;
         }
-        let views: Box<[ViewId]> =
+        let views: Vec<ViewId> =
             states.iter().zip(&self.of_states).map(|(state, views)| views[state]).collect();
+        let judgement = self.judgement(model, &views, orbits);
+        self.judgements.insert(left, right, judgement.0);
+    }
+
+    /// What the properties say of a combination of views, one for each process and monitor.
+    pub(in crate::kernel) fn judgement(
+        &mut self,
+        model: &Model,
+        views: &[ViewId],
+        orbits: &Orbits,
+    ) -> Judgement {
         let mut judgement = Judgement::FINE;
         let broken = if orbits.images.count() > 0 {
-            let at = self.judge_views(model, views.clone(), orbits);
+            let at = self.judge_views(model, views.into(), orbits);
             self.broken[at].clone()
         } else {
-            self.broken_by(model, &views, orbits)
+            self.broken_by(model, views, orbits)
         };
         for (property, broken) in model.properties().iter().zip(broken) {
             judgement.0 |= match property.when() {
@@ -246,7 +260,7 @@ impl PropertyViews {
         if views.iter().any(|view| self.observed_state(*view).all.iter().any(is_wrong)) {
             judgement.0 |= Judgement::ALWAYS;
         }
-        self.judgements.insert(left, right, judgement.0);
+        judgement
     }
 
     /// Judges a combination of views, to be compared with its images; says where it is among the others.

@@ -13,24 +13,58 @@
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
+use super::inbox_bits::{InboxBits, InboxMask};
 use super::mail::{InboxEntry, MessageId, Messages, SendListId};
 use super::questions::Questions;
 use super::seen::{Live, SeenSteps};
 use super::values::{ConfigurationId, HandlerInput, INITIAL, LocalId, LocalStep, Start};
-use crate::base::{Numbering, ProcessId, Value};
+use super::ways::Ways;
+use crate::base::{FoldHasher, Numbering, ProcessId, Value};
 use crate::model::{Envelope, Model};
-use crate::world::{Channel, FaultsSoFar, Inbox, StepKind};
+use crate::world::{Channel, FaultsSoFar, Inbox, StepKind, World};
+
+/// The answers of handlers.
+type Answers = HashMap<HandlerInput, Option<Arc<[LocalStep]>>, std::hash::BuildHasherDefault<FoldHasher>>;
+
+/// An inbox as a configuration keeps it: its bits, or the number of its list.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub(super) struct StoredInbox([u64; 2]);
+
+impl StoredInbox {
+    #[expect(clippy::cast_possible_truncation, reason = "the two halves are wanted")]
+    pub(super) fn of_mask(mask: InboxMask) -> Self {
+        StoredInbox([mask as u64, (mask >> 64) as u64])
+    }
+
+    pub(super) fn mask(self) -> InboxMask {
+        InboxMask::from(self.0[0]) | InboxMask::from(self.0[1]) << 64
+    }
+
+    fn of_list(number: u32) -> Self {
+        StoredInbox([u64::from(number), 0])
+    }
+
+    #[expect(clippy::cast_possible_truncation, reason = "it was made from so few bits")]
+    fn list(self) -> u32 {
+        self.0[0] as u32
+    }
+}
 
 /// One process with everything known about it.
 pub(in crate::kernel) struct ProcessGraph {
     pub(super) id: ProcessId,
     pub(super) start: Start,
     pub(super) locals: Numbering<Value>,
-    pub(super) inboxes: Numbering<Arc<Inbox<InboxEntry>>>,
+    /// Inboxes are bits, as long as these suffice and the channel keeps no order.
+    pub(super) bits: Option<InboxBits>,
+    /// Inboxes that are not bits.
+    inboxes: Numbering<Arc<Inbox<InboxEntry>>>,
     /// Messages in all inboxes together.
-    pub(super) entries: usize,
-    pub(super) configurations: Numbering<(LocalId, FaultsSoFar, u32)>,
-    pub(super) outcomes: HashMap<HandlerInput, Option<Arc<[LocalStep]>>>,
+    entries: usize,
+    pub(super) configurations: Numbering<(LocalId, FaultsSoFar, StoredInbox)>,
+    pub(super) outcomes: Answers,
+    /// For each local state, what it can consume, as bits.
+    pub(super) ways: Vec<Option<Box<Ways>>>,
     /// For each local state, the one after a restart; nothing if a restart panics.
     pub(super) after_restart: HashMap<LocalId, Option<LocalId>>,
     /// How many steps of each kind the configurations have whose steps were asked for.
@@ -40,6 +74,8 @@ pub(in crate::kernel) struct ProcessGraph {
     pub(in crate::kernel) seen: SeenSteps,
     /// Which messages can still make a difference; all of them if nothing is left out.
     pub(super) live: Option<Arc<Live>>,
+    /// For each local state the live messages as bits, and of how many bits that is known.
+    live_masks: Vec<(InboxMask, usize)>,
     /// What was asked, where it must be the same for exchanged processes.
     pub(in crate::kernel) questions: Option<Questions>,
     /// Steps that only consume are left out, and with them what only they would consume.
@@ -53,20 +89,23 @@ pub(in crate::kernel) struct ProcessGraph {
 }
 
 impl ProcessGraph {
-    pub(in crate::kernel) fn new(id: ProcessId, start: Start, channel: Channel) -> Self {
+    pub(in crate::kernel) fn new(id: ProcessId, start: Start, model: &Model) -> Self {
         let mut graph = ProcessGraph {
             id,
             start,
             locals: Numbering::default(),
+            bits: None,
             inboxes: Numbering::default(),
             entries: 0,
             configurations: Numbering::default(),
-            outcomes: HashMap::new(),
+            outcomes: Answers::default(),
+            ways: Vec::new(),
             after_restart: HashMap::new(),
             kinds: HashMap::new(),
             counted: Vec::new(),
             seen: SeenSteps::default(),
             live: None,
+            live_masks: Vec::new(),
             questions: None,
             leaves_out_idle_steps: false,
             allowed_locals: None,
@@ -76,6 +115,10 @@ impl ProcessGraph {
         };
         graph.locals.number(graph.start.local.clone());
         graph.seen.hear(&graph.start.messages().collect::<Vec<MessageId>>());
+        let World { channel, delivery, .. } = *model.world();
+        let as_bits =
+            channel.unordered_and_unbounded() && !delivery.in_steps() && model.monitor(id).is_none();
+        graph.bits = (as_bits && !model.tracks_copies()).then(InboxBits::default);
         graph.prepare(None, channel);
         graph
     }
@@ -93,6 +136,7 @@ impl ProcessGraph {
         self.counted.clear();
         self.kinds.clear();
         self.live = live;
+        self.live_masks.clear();
         self.configuration(INITIAL, self.start.past, self.start.inbox.clone(), channel);
     }
 
@@ -109,9 +153,100 @@ impl ProcessGraph {
     pub(in crate::kernel) fn parts(
         &self,
         configuration: ConfigurationId,
-    ) -> (LocalId, FaultsSoFar, Arc<Inbox<InboxEntry>>) {
+    ) -> (LocalId, FaultsSoFar, Inbox<InboxEntry>) {
         let (local, past, inbox) = *self.configurations.value(configuration);
-        (local, past, Arc::clone(self.inboxes.value(inbox)))
+        (local, past, self.inbox(inbox))
+    }
+
+    /// The messages in an inbox.
+    fn inbox(&self, stored: StoredInbox) -> Inbox<InboxEntry> {
+        let Some(bits) = &self.bits else { return (**self.inboxes.value(stored.list())).clone() };
+        let mut waiting: Vec<InboxEntry> = bits.entries(stored.mask()).collect();
+        waiting.sort_unstable();
+        Inbox { waiting, ..Inbox::default() }
+    }
+
+    /// Keeps an inbox that is in order.
+    fn stored(&mut self, inbox: Inbox<InboxEntry>) -> StoredInbox {
+        if let Some(bits) = &mut self.bits {
+            match bits.mask(&inbox.waiting) {
+                Some(mask) => return StoredInbox::of_mask(mask),
+                None => self.outgrow_bits(),
+            }
+        }
+        let (known, entries) = (self.inboxes.len(), inbox.waiting.len() + inbox.travelling.len());
+        let inbox = self.inboxes.number(Arc::new(inbox));
+        if self.inboxes.len() > known {
+            self.entries += entries;
+        }
+        StoredInbox::of_list(inbox)
+    }
+
+    /// There are more messages than bits: inboxes are lists from now on. Configurations keep their numbers.
+    pub(super) fn outgrow_bits(&mut self) {
+        let before = std::mem::take(&mut self.configurations);
+        let inboxes: Vec<_> = before.values().iter().map(|(_, _, inbox)| self.inbox(*inbox)).collect();
+        self.bits = None;
+        self.ways.clear();
+        for ((local, past, _), inbox) in before.values().iter().zip(inboxes) {
+            let inbox = self.stored(inbox);
+            self.configurations.number((*local, *past, inbox));
+        }
+    }
+
+    /// Are inboxes bits?
+    pub(in crate::kernel) fn has_bits(&self) -> bool {
+        self.bits.is_some()
+    }
+
+    /// The message that a bit stands for, and which of its copies.
+    pub(in crate::kernel) fn message_of_bit(&self, bit: u32) -> Option<(MessageId, usize)> {
+        self.bits.as_ref().map(|bits| (bits.entry(bit).message, bits.copy_of(bit)))
+    }
+
+    /// The bit of a copy of a message; `None` if inboxes are not bits, or no longer.
+    pub(in crate::kernel) fn bit_of_message(&mut self, entry: InboxEntry, copy: usize) -> Option<u32> {
+        let bit = self.bits.as_mut()?.same_copy(entry, copy);
+        if bit.is_none() {
+            self.outgrow_bits();
+        }
+        bit
+    }
+
+    /// What a configuration is made of, where inboxes are bits.
+    pub(in crate::kernel) fn mask(
+        &self,
+        configuration: ConfigurationId,
+    ) -> Option<(LocalId, FaultsSoFar, InboxMask)> {
+        let (local, past, inbox) = *self.configurations.value(configuration);
+        self.bits.as_ref().map(|_| (local, past, inbox.mask()))
+    }
+
+    /// Of some messages, those that can still make a difference in a local state.
+    pub(super) fn live_mask(&mut self, local: LocalId) -> InboxMask {
+        let (Some(live), Some(bits)) = (&self.live, &self.bits) else { return InboxMask::MAX };
+        let at = local as usize;
+        if self.live_masks.len() <= at {
+            self.live_masks.resize(at + 1, (0, 0));
+        }
+        let (mask, known) = &mut self.live_masks[at];
+        for bit in *known..bits.len() {
+            let bit = u32::try_from(bit).expect("there are 128");
+            *mask |= InboxMask::from(live.contains(local, bits.entry(bit).message)) << bit;
+        }
+        *known = bits.len();
+        *mask
+    }
+
+    /// The configuration with an inbox that is given as bits, without messages that can make no difference.
+    pub(in crate::kernel) fn configuration_of_mask(
+        &mut self,
+        local: LocalId,
+        past: FaultsSoFar,
+        mask: InboxMask,
+    ) -> ConfigurationId {
+        let live = if past.crashed && self.live.is_some() { 0 } else { self.live_mask(local) };
+        self.configurations.number((local, past, StoredInbox::of_mask(mask & live)))
     }
 
     /// The number of a local state.
@@ -161,9 +296,34 @@ impl ProcessGraph {
             let local = self.locals.number(state);
             return Some(self.configurations.number((local, past, inbox)));
         }
-        let mut inbox = (**self.inboxes.value(inbox)).clone();
+        if self.bits.is_some() && self.copies_max.is_none() {
+            self.seen.hear(mail.messages_of(sends));
+            if let Some(mask) = self.put_bits(inbox.mask(), sends, model, mail) {
+                return Some(self.configuration_of_mask(local, past, mask));
+            }
+            self.outgrow_bits();
+        }
+        let (_, _, mut inbox) = self.parts(configuration);
         let fits = self.put(&mut inbox, sends, model, mail);
         fits.then(|| self.configuration(local, past, inbox, model.world().channel))
+    }
+
+    /// As [`ProcessGraph::put`], where inboxes are bits; `None` if these do not suffice.
+    pub(super) fn put_bits(
+        &mut self,
+        mask: InboxMask,
+        sends: SendListId,
+        model: &Model,
+        mail: &Messages,
+    ) -> Option<InboxMask> {
+        let copies = !model.world().channel.absorbs_messages();
+        let bits = self.bits.as_mut()?;
+        mail.messages_of(sends).iter().try_fold(mask, |mask, message| {
+            if model.is_there_anyway(self.id, mail.envelope(*message)) {
+                return Some(mask);
+            }
+            bits.put(mask, mail.entry(*message), copies)
+        })
     }
 
     /// Puts messages into an inbox, without those that are there anyway.
@@ -207,11 +367,7 @@ impl ProcessGraph {
             inbox.waiting.retain(|entry| !past.crashed && live.contains(local, entry.message));
         }
         inbox.normalise(channel);
-        let (known, entries) = (self.inboxes.len(), inbox.waiting.len() + inbox.travelling.len());
-        let inbox = self.inboxes.number(Arc::new(inbox));
-        if self.inboxes.len() > known {
-            self.entries += entries;
-        }
+        let inbox = self.stored(inbox);
         self.configurations.number((local, past, inbox))
     }
 }

@@ -3,21 +3,24 @@
 
 mod context;
 mod graph;
+mod inbox_bits;
 mod mail;
 mod queries;
 mod questions;
 mod seen;
 mod steps;
 mod values;
+mod ways;
 mod world_steps;
 
 pub(in crate::kernel) use context::AskContext;
 pub(in crate::kernel) use graph::ProcessGraph;
+pub(in crate::kernel) use inbox_bits::{InboxMask, bits};
 pub(in crate::kernel) use mail::{MessageId, Messages, NOTHING, SendListId};
 pub(in crate::kernel) use queries::Possibility;
 pub(in crate::kernel) use questions::{AskedSoFar, Questions};
 pub(crate) use seen::StepSeen;
 pub(in crate::kernel) use seen::{Edge, Live, SeenSteps, emits};
 pub(in crate::kernel) use values::{
-    ConfigurationId, ConfigurationStep, HandlerInput, INITIAL, Lead, LocalId, LocalStep, Start,
+    ConfigurationId, ConfigurationStep, HandlerInput, INITIAL, Lead, LocalId, LocalStep, Start, StoredLead,
 };

@@ -34,12 +34,12 @@ impl ProcessGraph {
         besides: &[MessageId],
         ask: &mut AskContext<'_>,
     ) -> Vec<(usize, Vec<MessageId>)> {
-        let (local, past, inbox) = *self.configurations.value(configuration);
+        let (local, past, inbox) = self.parts(configuration);
         if past.crashed {
             return Vec::new();
         }
         // What is on offer now, and what could be: of senders that keep an order, only what would come first.
-        let (channel, inbox) = (ask.model.world().channel, Arc::clone(self.inboxes.value(inbox)));
+        let channel = ask.model.world().channel;
         let offered = inbox.offers(channel).into_iter().map(|position| inbox.waiting[position]);
         let mut waiting: Vec<InboxEntry> = offered.collect();
         let own = waiting.len();
@@ -105,6 +105,9 @@ impl ProcessGraph {
         local: LocalId,
         ask: &mut AskContext<'_>,
     ) -> Vec<MessageId> {
+        if let Some(effective) = self.effective_by_bits(local, ask) {
+            return effective;
+        }
         let known: Vec<MessageId> = self.seen.heard().collect();
         let waiting = known.iter().map(|message| ask.mail.entry(*message)).collect();
         let (open, inbox) = (World::default(), Inbox { waiting, ..Inbox::default() });

@@ -39,7 +39,15 @@ impl Questions {
 impl AskedSoFar {
     /// A transition has to select among these messages.
     pub(super) fn offer(&mut self, local: LocalId, transition: usize, offers: &[Offer]) {
-        let known = self.offered.entry((local, transition)).or_default();
-        known.extend(offers.iter().map(|offer| offer.message));
+        self.offer_messages(local, transition, offers.iter().map(|offer| offer.message));
+    }
+
+    pub(super) fn offer_messages(
+        &mut self,
+        local: LocalId,
+        transition: usize,
+        messages: impl Iterator<Item = MessageId>,
+    ) {
+        self.offered.entry((local, transition)).or_default().extend(messages);
     }
 }

@@ -18,10 +18,9 @@ impl ProcessGraph {
         configuration: ConfigurationId,
         ask: &mut AskContext<'_>,
     ) -> Vec<ConfigurationStep> {
-        let (local, past, inbox) = *self.configurations.value(configuration);
+        let (local, past, inbox) = self.parts(configuration);
         let mut steps = Vec::new();
         if !past.crashed && ask.model.monitor(self.id).is_none() {
-            let inbox = Arc::clone(self.inboxes.value(inbox));
             self.transitions(local, past, &inbox, ask, &mut steps);
             self.world_steps(local, past, &inbox, ask, &mut steps);
             for step in &mut steps {
@@ -39,11 +38,7 @@ impl ProcessGraph {
         configuration: ConfigurationId,
         steps: &[ConfigurationStep],
     ) {
-        let at = configuration as usize;
-        if self.counted.len() <= at {
-            self.counted.resize(at + 1, false);
-        }
-        if !std::mem::replace(&mut self.counted[at], true) {
+        if self.is_counted_first(configuration) {
             for step in steps {
                 *self.kinds.entry(step.kind).or_insert(0) += 1;
                 if let Some((next, _)) = step.leads {
@@ -54,6 +49,21 @@ impl ProcessGraph {
                 }
             }
         }
+    }
+
+    /// Counts so many transitions of a configuration, once.
+    pub(super) fn count_kinds(&mut self, configuration: ConfigurationId, transitions: usize) {
+        if self.is_counted_first(configuration) {
+            *self.kinds.entry(StepKind::Transition).or_insert(0) += transitions as u64;
+        }
+    }
+
+    fn is_counted_first(&mut self, configuration: ConfigurationId) -> bool {
+        let at = configuration as usize;
+        if self.counted.len() <= at {
+            self.counted.resize(at + 1, false);
+        }
+        !std::mem::replace(&mut self.counted[at], true)
     }
 
     /// The transitions that a configuration can take.
@@ -220,7 +230,15 @@ impl ProcessGraph {
         consumed: &[Offer],
         ask: &mut AskContext<'_>,
     ) -> Option<Arc<[LocalStep]>> {
-        let input = handler_input(local, transition, consumed);
+        self.outcomes_of(handler_input(local, transition, consumed), ask)
+    }
+
+    /// As [`ProcessGraph::outcomes`].
+    pub(super) fn outcomes_of(
+        &mut self,
+        input: HandlerInput,
+        ask: &mut AskContext<'_>,
+    ) -> Option<Arc<[LocalStep]>> {
         if let Some(known) = self.outcomes.get(&input) {
             return known.clone();
         }

@@ -100,6 +100,33 @@ pub(in crate::kernel) struct Lead {
     pub(in crate::kernel) owed: bool,
 }
 
+/// A lead in less room, for those who remember many.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(in crate::kernel) struct StoredLead {
+    next: ConfigurationId,
+    sends: SendListId,
+}
+
+impl StoredLead {
+    const NOWHERE: ConfigurationId = ConfigurationId::MAX;
+    const OWED: SendListId = 1 << 31;
+
+    #[inline]
+    pub(in crate::kernel) fn lead(self) -> Lead {
+        let sends = self.sends & !Self::OWED;
+        let to = (self.next != Self::NOWHERE).then_some((self.next, sends));
+        Lead { to, owed: self.sends & Self::OWED != 0 }
+    }
+}
+
+impl From<Lead> for StoredLead {
+    fn from(lead: Lead) -> Self {
+        let (next, sends) = lead.to.unwrap_or((Self::NOWHERE, NOTHING));
+        assert!(sends < Self::OWED, "fewer than 2^31 lists of messages");
+        StoredLead { next, sends: if lead.owed { sends | Self::OWED } else { sends } }
+    }
+}
+
 impl Lead {
     /// Does a run not end here because of this step? A panic is no end either.
     pub(in crate::kernel) fn goes_on(self) -> bool {

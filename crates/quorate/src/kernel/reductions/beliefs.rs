@@ -8,14 +8,14 @@
 //! Invariant: beliefs are closed under steps that send nothing; a step of a belief sends something.
 //! Held by: testkit/tests/reductions.rs.
 
-use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
-use std::sync::Arc;
+use std::collections::HashSet;
 
-use crate::base::{Numbering, ProcessId, Value, heed};
+use crate::base::{Lists, ProcessId, Value, heed};
 use crate::kernel::process::{
-    AskContext, ConfigurationId, ConfigurationStep, Lead, Live, NOTHING, ProcessGraph, SendListId, Start,
+    AskContext, ConfigurationId, Lead, Live, NOTHING, ProcessGraph, SendListId, Start, StoredLead,
 };
-use crate::world::Channel;
+use crate::model::Model;
+use std::sync::Arc;
 
 /// The steps of a configuration or a belief.
 type Leads = Vec<Lead>;
@@ -35,15 +35,22 @@ pub(in crate::kernel) struct ProcessStates {
 
 struct Beliefs {
     limits: BeliefLimits,
-    sets: Numbering<Arc<[ConfigurationId]>>,
-    steps: HashMap<ConfigurationId, Arc<Leads>>,
+    sets: Lists,
+    /// For each configuration where its leads begin and end; the beginning is `UNKNOWN` if they were not asked for.
+    ranges: Vec<(u32, u32)>,
+    leads: Vec<StoredLead>,
     /// There were too many beliefs or members: what is known since then means nothing.
     too_many: bool,
 }
 
+const UNKNOWN: u32 = u32::MAX;
+
+/// Up to so many members are compared one by one.
+const SMALL: usize = 32;
+
 impl ProcessStates {
-    pub(in crate::kernel) fn new(id: ProcessId, start: Start, channel: Channel) -> Self {
-        ProcessStates { graph: ProcessGraph::new(id, start, channel), beliefs: None }
+    pub(in crate::kernel) fn new(id: ProcessId, start: Start, model: &Model) -> Self {
+        ProcessStates { graph: ProcessGraph::new(id, start, model), beliefs: None }
     }
 
     /// Starts anew from the initial state, without messages that are not live, with beliefs or without.
@@ -56,7 +63,7 @@ impl ProcessStates {
         self.graph.prepare(live, ask.model.world().channel);
         self.beliefs = believing.map(Beliefs::within);
         if let Some(beliefs) = &mut self.beliefs {
-            beliefs.close(BTreeSet::from([0]), &mut self.graph, ask);
+            beliefs.close(vec![0], &mut self.graph, ask);
         }
     }
 
@@ -76,26 +83,41 @@ impl ProcessStates {
     }
 
     pub(in crate::kernel) fn bytes(&self) -> u64 {
-        let beliefs = self.beliefs.as_ref().map_or(0, |beliefs| beliefs.sets.bytes());
+        let beliefs = self.beliefs.as_ref().map_or(0, |beliefs| {
+            let leads = beliefs.ranges.capacity() + beliefs.leads.capacity();
+            beliefs.sets.bytes() + (leads * size_of::<StoredLead>()) as u64
+        });
         self.graph.bytes() + beliefs
     }
 
     /// The configurations that it can be in.
     pub(in crate::kernel) fn members(&self, state: u32) -> Vec<ConfigurationId> {
-        self.beliefs.as_ref().map_or_else(|| vec![state], |beliefs| beliefs.sets.value(state).to_vec())
+        self.beliefs.as_ref().map_or_else(|| vec![state], |beliefs| beliefs.sets.list(state).to_vec())
+    }
+
+    /// How many configurations it can be in.
+    #[inline]
+    pub(super) fn member_count(&self, state: u32) -> usize {
+        self.beliefs.as_ref().map_or(1, |beliefs| beliefs.sets.list(state).len())
+    }
+
+    /// One of the configurations that it can be in.
+    #[inline]
+    pub(super) fn member(&self, state: u32, at: usize) -> ConfigurationId {
+        self.beliefs.as_ref().map_or(state, |beliefs| beliefs.sets.list(state)[at])
     }
 
     /// The state whose configurations are these.
-    pub(super) fn state_of(&mut self, mut members: Vec<ConfigurationId>) -> u32 {
+    pub(super) fn state_of(&mut self, members: &mut Vec<ConfigurationId>) -> u32 {
         members.sort_unstable();
         members.dedup();
-        self.beliefs.as_mut().map_or(members[0], |beliefs| beliefs.sets.number(members.into()))
+        self.beliefs.as_mut().map_or(members[0], |beliefs| beliefs.sets.number(members))
     }
 
     /// The steps of a state.
     pub(in crate::kernel) fn steps(&mut self, state: u32, ask: &mut AskContext<'_>) -> Leads {
         match &mut self.beliefs {
-            None => self.graph.steps(state, ask).iter().map(ConfigurationStep::lead).collect(),
+            None => self.graph.leads(state, ask),
             Some(beliefs) => beliefs.steps(state, &mut self.graph, ask),
         }
     }
@@ -110,10 +132,10 @@ impl ProcessStates {
         let Some(beliefs) = &mut self.beliefs else {
             return self.graph.arrive(state, sends, ask.model, &ask.mail);
         };
-        let members = Arc::clone(beliefs.sets.value(state));
-        let mut after = BTreeSet::new();
-        for &member in members.iter() {
-            after.insert(self.graph.arrive(member, sends, ask.model, &ask.mail)?);
+        let mut after = Vec::new();
+        for at in 0..beliefs.sets.list(state).len() {
+            let member = beliefs.sets.list(state)[at];
+            after.push(self.graph.arrive(member, sends, ask.model, &ask.mail)?);
         }
         Some(beliefs.close(after, &mut self.graph, ask))
     }
@@ -121,14 +143,16 @@ impl ProcessStates {
     /// What is left of a belief if nothing more is sent: the members that owe no step; `None` if there are none.
     pub(in crate::kernel) fn quiescent(&mut self, state: u32, ask: &mut AskContext<'_>) -> Option<u32> {
         let Some(beliefs) = &mut self.beliefs else {
-            return self.graph.steps(state, ask).iter().all(|step| !step.goes_on()).then_some(state);
+            return self.graph.leads(state, ask).iter().all(|lead| !lead.goes_on()).then_some(state);
         };
-        let members = Arc::clone(beliefs.sets.value(state));
-        let still = |member: &&ConfigurationId| {
-            beliefs.leads(**member, &mut self.graph, ask).iter().all(|lead| !lead.goes_on())
-        };
-        let still: Vec<ConfigurationId> = members.iter().filter(still).copied().collect();
-        (!still.is_empty()).then(|| beliefs.sets.number(still.into()))
+        let mut still = Vec::new();
+        for at in 0..beliefs.sets.list(state).len() {
+            let member = beliefs.sets.list(state)[at];
+            if beliefs.leads(member, &mut self.graph, ask).iter().all(|lead| !lead.lead().goes_on()) {
+                still.push(member);
+            }
+        }
+        (!still.is_empty()).then(|| beliefs.sets.number(&still))
     }
 
     /// The local states in some of its configurations.
@@ -148,7 +172,8 @@ impl ProcessStates {
 
 impl Beliefs {
     fn within(limits: BeliefLimits) -> Self {
-        Beliefs { limits, sets: Numbering::default(), steps: HashMap::new(), too_many: false }
+        let (ranges, leads) = (Vec::new(), Vec::new());
+        Beliefs { limits, sets: Lists::default(), ranges, leads, too_many: false }
     }
 
     /// The steps of a configuration.
@@ -157,51 +182,76 @@ impl Beliefs {
         configuration: ConfigurationId,
         graph: &mut ProcessGraph,
         ask: &mut AskContext<'_>,
-    ) -> Arc<Leads> {
-        let known = self.steps.entry(configuration).or_insert_with(|| {
-            Arc::new(graph.steps(configuration, ask).iter().map(ConfigurationStep::lead).collect())
-        });
-        Arc::clone(known)
+    ) -> &[StoredLead] {
+        let at = configuration as usize;
+        if self.ranges.get(at).is_none_or(|(start, _)| *start == UNKNOWN) {
+            let leads = graph.leads(configuration, ask);
+            let start = self.leads.len();
+            self.leads.extend(leads.into_iter().map(StoredLead::from));
+            if self.ranges.len() <= at {
+                self.ranges.resize(at + 1, (UNKNOWN, UNKNOWN));
+            }
+            let number = |length| u32::try_from(length).expect("fewer than 2^32 remembered steps");
+            self.ranges[at] = (number(start), number(self.leads.len()));
+        }
+        let (start, end) = self.ranges[at];
+        &self.leads[start as usize..end as usize]
     }
 
     /// The belief with these members and all that they reach without sending.
     fn close(
         &mut self,
-        mut members: BTreeSet<ConfigurationId>,
+        mut members: Vec<ConfigurationId>,
         graph: &mut ProcessGraph,
         ask: &mut AskContext<'_>,
     ) -> u32 {
-        let mut waiting: Vec<ConfigurationId> = members.iter().copied().collect();
-        while let Some(member) = waiting.pop().filter(|_| !self.too_many) {
+        members.sort_unstable();
+        members.dedup();
+        let BeliefLimits { beliefs_max, members_max } = self.limits;
+        // PERF: most beliefs are small; in a large one members are looked up, not compared one by one.
+        let mut found: Option<HashSet<ConfigurationId>> = None;
+        let mut at = 0;
+        while at < members.len() && !self.too_many {
             heed();
-            let leads = self.leads(member, graph, ask);
-            let silent = leads.iter().filter_map(|lead| lead.to).filter(|(_, sends)| *sends == NOTHING);
-            waiting.extend(silent.map(|(next, _)| next).filter(|next| members.insert(*next)));
-            let BeliefLimits { beliefs_max, members_max } = self.limits;
+            for lead in self.leads(members[at], graph, ask) {
+                let Some((next, NOTHING)) = lead.lead().to else { continue };
+                let new = match &mut found {
+                    Some(found) => found.insert(next),
+                    None => !members.contains(&next),
+                };
+                if new {
+                    members.push(next);
+                }
+            }
+            if found.is_none() && members.len() > SMALL {
+                found = Some(members.iter().copied().collect());
+            }
+            at += 1;
             self.too_many |= members.len() > members_max || self.sets.len() > beliefs_max;
         }
-        self.sets.number(members.into_iter().collect())
+        members.sort_unstable();
+        self.sets.number(&members)
     }
 
     /// One step for each thing that a member can send.
     fn steps(&mut self, state: u32, graph: &mut ProcessGraph, ask: &mut AskContext<'_>) -> Leads {
-        let members = Arc::clone(self.sets.value(state));
-        let mut after: BTreeMap<SendListId, BTreeSet<ConfigurationId>> = BTreeMap::new();
+        let mut after: Vec<(SendListId, ConfigurationId)> = Vec::new();
         let mut panics = false;
-        for &member in members.iter() {
-            for lead in self.leads(member, graph, ask).iter() {
-                match lead.to {
-                    Some((next, sends)) if sends != NOTHING => {
-                        after.entry(sends).or_default().insert(next);
-                    }
-                    Some(_) => {}
+        for at in 0..self.sets.list(state).len() {
+            let member = self.sets.list(state)[at];
+            for lead in self.leads(member, graph, ask) {
+                match lead.lead().to {
+                    Some((_, NOTHING)) => {}
+                    Some((next, sends)) => after.push((sends, next)),
                     None => panics = true,
                 }
             }
         }
+        after.sort_unstable();
         let mut leads: Leads = Vec::new();
-        for (sends, next) in after {
-            let to = Some((self.close(next, graph, ask), sends));
+        for same in after.chunk_by(|one, other| one.0 == other.0) {
+            let next = same.iter().map(|(_, next)| *next).collect();
+            let to = Some((self.close(next, graph, ask), same[0].0));
             leads.push(Lead { to, owed: true });
         }
         leads.extend(panics.then_some(Lead { to: None, owed: true }));

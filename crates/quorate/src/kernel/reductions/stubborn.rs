@@ -7,19 +7,20 @@
 //!
 //! Known: all local states, local steps and ends of runs are found; what is violated in a state and stays
 //! so for ever is found too. Other properties need [`Needs::visible`]. With monitors, steps that emit depend on
-//! each other.
+//! each other. Processes are looked at in the order of their roles' names, so that a choice does not depend on the
+//! order in which anything was declared or discovered.
 //! Held by: testkit/tests/reductions.rs, with mutants.
 
 use std::collections::{BTreeSet, HashMap, HashSet};
-use std::sync::Arc;
 
 use super::beliefs::ProcessStates;
 use super::cycles::cyclic;
+use super::futures::{Futures, RowId};
 use super::orbits::Orbits;
-use crate::base::{Mutant, Mutants};
-use crate::base::{ProcessId, ProcessSet, heed};
-use crate::kernel::process::{AskContext, ConfigurationId, Edge, LocalId, MessageId, Messages, emits};
-use crate::kernel::state::State;
+use crate::base::{Mutant, Mutants, PairMap, ProcessId, ProcessSet, heed};
+use crate::kernel::process::{
+    AskContext, ConfigurationId, Edge, InboxMask, LocalId, MessageId, Messages, emits,
+};
 use crate::model::Model;
 use crate::reduce::{Refinement, Seeds};
 
@@ -36,42 +37,49 @@ pub(in crate::kernel) struct Needs {
     pub(in crate::kernel) mutants: Mutants,
 }
 
-/// The messages that a transition lacks, for each way to take it.
-type Missing = Arc<[(usize, Vec<MessageId>)]>;
-
-/// What stubborn sets are built from, and those that were chosen.
+/// What stubborn sets are built from.
 pub(in crate::kernel) struct Stubborn {
     needs: Needs,
-    /// For each process and local state, what may still be sent.
-    futures: Vec<HashMap<LocalId, BTreeSet<MessageId>>>,
-    /// For each process, what it may ever send.
-    ever: Vec<BTreeSet<MessageId>>,
+    /// The processes in the order of their roles' names. A set of processes is a word with their bits in this order.
+    order: Vec<usize>,
+    /// For each process, its place in that order.
+    place: Vec<usize>,
+    /// What may still be sent.
+    futures: Futures,
     /// The steps that may be repeated for ever.
     sticky: HashSet<(ProcessId, Edge)>,
-    traits: HashMap<(usize, u32), Arc<Traits>>,
-    missing: HashMap<(usize, u32, Vec<MessageId>), Missing>,
-    chosen: HashMap<State, Choice>,
-}
-
-/// Who steps in a state, and the state in which they never will, where that is another possibility.
-#[derive(Clone, Copy)]
-pub(in crate::kernel) struct Choice {
-    pub(in crate::kernel) members: ProcessSet,
-    pub(in crate::kernel) still: Option<State>,
+    /// For each process, state and messages that may come, where `waiting_for` says for whom it waits.
+    missing: Vec<PairMap>,
+    ranges: Vec<(u32, u32)>,
+    /// Sets of senders. A process waits for one of each.
+    waiting_for: Vec<u64>,
 }
 
 /// What matters of a state of a process.
+#[derive(Clone, Copy)]
 #[expect(clippy::struct_excessive_bools, reason = "each says something else of the state")]
-struct Traits {
-    steps: usize,
+pub(in crate::kernel) struct Traits {
+    pub(in crate::kernel) steps: u32,
     /// Is one of them owed? A run may end before others are taken, so a set of processes without one is not enough.
-    owes: bool,
+    pub(in crate::kernel) owes: bool,
     emits: bool,
     sticky: bool,
     visible: bool,
-    /// What may still be sent, by receiver.
-    future: Vec<Vec<MessageId>>,
-    may_emit: bool,
+    /// What may still be sent.
+    future: RowId,
+}
+
+impl Traits {
+    /// Of a state that was not looked at.
+    pub(in crate::kernel) const NONE: Traits =
+        Traits { steps: 0, owes: false, emits: false, sticky: false, visible: false, future: 0 };
+}
+
+/// What it takes to look at processes.
+pub(in crate::kernel) struct Looking<'l, 'm> {
+    pub(in crate::kernel) orbits: &'l mut Orbits,
+    pub(in crate::kernel) states_of: &'l mut [ProcessStates],
+    pub(in crate::kernel) ask: &'l mut AskContext<'m>,
 }
 
 impl Stubborn {
@@ -83,103 +91,110 @@ impl Stubborn {
     ) -> Self {
         let processes = &states_of[..model.processes().len()];
         let graphs = || model.ids().zip(processes).map(|(id, states)| (id, &states.graph.seen));
-        let futures: Vec<HashMap<LocalId, BTreeSet<MessageId>>> =
+        let of_locals: Vec<HashMap<LocalId, BTreeSet<MessageId>>> =
             graphs().map(|(_, graph)| graph.futures(mail)).collect();
-        let ever = futures.iter().map(|of| of.values().flatten().copied().collect()).collect();
         let sticky =
             if needs.mutants.has(Mutant::NoProviso) { HashSet::new() } else { cyclic(graphs(), mail, model) };
-        let (traits, missing, chosen) = (HashMap::new(), HashMap::new(), HashMap::new());
-        Stubborn { needs, futures, ever, sticky, traits, missing, chosen }
+        let mut order: Vec<usize> = (0..processes.len()).collect();
+        order.sort_by_key(|at| (model.process(ProcessId::new(*at)).role().to_string(), *at));
+        let mut place = vec![0; order.len()];
+        order.iter().enumerate().for_each(|(at, process)| place[*process] = at);
+        Stubborn {
+            needs,
+            order,
+            place,
+            futures: Futures::new(of_locals, needs.refinement),
+            sticky,
+            missing: (0..processes.len()).map(|_| PairMap::default()).collect(),
+            ranges: Vec::new(),
+            waiting_for: Vec::new(),
+        }
     }
 
-    /// Who steps in a state, if that has been worked out.
-    pub(in crate::kernel) fn chosen(&self, state: State) -> Option<Choice> {
-        self.chosen.get(&state).copied()
-    }
-
-    /// The numbers of states mean something else now.
-    pub(in crate::kernel) fn forget_states(&mut self) {
-        self.chosen.clear();
-    }
-
-    pub(in crate::kernel) fn remember(&mut self, state: State, choice: Choice) {
-        self.chosen.insert(state, choice);
-    }
-
-    /// Who steps in a vector of states: all, or the smallest set that is enough.
+    /// Who steps in a vector of states with these traits: all, or the smallest set that is enough.
     pub(in crate::kernel) fn choose(
         &mut self,
         vector: &[u32],
-        orbits: &mut Orbits,
-        states_of: &mut [ProcessStates],
-        ask: &mut AskContext<'_>,
+        traits: &[Traits],
+        looking: &mut Looking<'_, '_>,
     ) -> ProcessSet {
-        let processes = ask.model.processes().len();
-        let traits: Vec<Arc<Traits>> =
-            (0..processes).map(|at| self.traits(at, vector[at], orbits, states_of, ask)).collect();
-        let all: usize = traits.iter().map(|traits| traits.steps).sum();
-        let everyone = ProcessSet::ALL;
-        let mut best = (everyone, all);
+        let all: u32 = traits.iter().map(|traits| traits.steps).sum();
+        let mut best = (None, all);
         let idle = self.needs.mutants.has(Mutant::IdleSeeds);
-        let is_seed = |traits: &Traits| traits.owes || idle && traits.steps > 0;
-        let mut seeds: Vec<usize> = (0..processes).filter(|at| is_seed(&traits[*at])).collect();
-        match self.needs.seeds {
-            Seeds::Best => {}
-            Seeds::First => seeds.truncate(1),
-            Seeds::Last => seeds = seeds.pop().into_iter().collect(),
-        }
+        let is_seed = |at: &usize| traits[*at].owes || idle && traits[*at].steps > 0;
+        let seeds: &mut dyn Iterator<Item = usize> = match self.needs.seeds {
+            Seeds::Best => &mut (0..self.order.len()).map(|at| self.order[at]).filter(is_seed),
+            Seeds::First => &mut (0..traits.len()).find(is_seed).into_iter(),
+            Seeds::Last => &mut (0..traits.len()).rev().find(is_seed).into_iter(),
+        };
+        // A set with one step cannot be bettered, and one has at least the steps of its seed.
+        let seeds: Vec<usize> = seeds.collect();
         for seed in seeds {
-            let members = self.grow(seed, vector, &traits, states_of, ask);
-            let inside = || (0..processes).filter(|at| members.contains(ProcessId::new(*at)));
-            let steps = inside().map(|at| traits[at].steps).sum();
-            let allowed =
-                inside().all(|at| !traits[at].sticky && (self.needs.visible || !traits[at].visible));
+            if best.1 <= 1 || traits[seed].steps >= best.1 {
+                continue;
+            }
+            let members = self.grow(seed, vector, traits, looking);
+            let inside = || bits(members).map(|at| &traits[self.order[at]]);
+            let steps = inside().map(|traits| traits.steps).sum();
+            let allowed = inside().all(|traits| !traits.sticky && (self.needs.visible || !traits.visible));
             if allowed && steps < best.1 {
-                best = (members, steps);
+                best = (Some(members), steps);
             }
         }
-        best.0
+        let named = |members: u64| {
+            let one = |at: usize| ProcessSet::one(ProcessId::new(self.order[at]));
+            bits(members).map(one).fold(ProcessSet::EMPTY, ProcessSet::union)
+        };
+        best.0.map_or(ProcessSet::ALL, named)
     }
 
     /// The smallest set with this process that nobody outside can bring to do something new.
-    fn grow(
-        &mut self,
-        seed: usize,
-        vector: &[u32],
-        traits: &[Arc<Traits>],
-        states_of: &mut [ProcessStates],
-        ask: &mut AskContext<'_>,
-    ) -> ProcessSet {
-        let mut members = ProcessSet::one(ProcessId::new(seed));
-        let outside = |members: ProcessSet| {
-            (0..traits.len()).filter(move |at| !members.contains(ProcessId::new(*at))).collect::<Vec<usize>>()
-        };
+    fn grow(&mut self, seed: usize, vector: &[u32], traits: &[Traits], looking: &mut Looking<'_, '_>) -> u64 {
+        let mut members = 1 << self.place[seed];
+        let everyone = u64::MAX >> (64 - self.order.len());
         loop {
             heed();
             let before = members;
-            let emitting =
-                (0..traits.len()).any(|at| members.contains(ProcessId::new(at)) && traits[at].emits);
-            if emitting {
-                let others = outside(members).into_iter().filter(|at| traits[*at].may_emit);
-                members =
-                    others.fold(members, |members, at| members.union(ProcessSet::one(ProcessId::new(at))));
+            if bits(members).any(|at| traits[self.order[at]].emits) {
+                let may_emit =
+                    |at: &usize| self.futures.may_emit(self.order[*at], traits[self.order[*at]].future);
+                members |= bits(everyone & !members).filter(may_emit).fold(0, |all, at| all | 1 << at);
             }
-            let mut waiting_for = Vec::new();
-            for at in (0..traits.len()).filter(|at| members.contains(ProcessId::new(*at))) {
-                let coming: BTreeSet<MessageId> =
-                    outside(members).iter().flat_map(|other| &traits[*other].future[at]).copied().collect();
-                let missing = self.missing(at, vector[at], coming.into_iter().collect(), states_of, ask);
-                let senders = |message: &MessageId| -> ProcessSet {
-                    let sends = |other: &usize| traits[*other].future[at].contains(message);
-                    let senders = outside(members).into_iter().filter(sends);
-                    senders
-                        .fold(ProcessSet::EMPTY, |all, one| all.union(ProcessSet::one(ProcessId::new(one))))
-                };
-                let ways = |(_, lacking): &(usize, Vec<MessageId>)| lacking.iter().map(senders).collect();
-                waiting_for.extend(missing.iter().map(ways));
+            let outside = everyone & !members;
+            let mut added = 0;
+            for at in bits(members) {
+                let process = self.order[at];
+                let coming = bits(outside).fold(Futures::NOTHING, |coming, other| {
+                    let other = self.order[other];
+                    self.futures.with(process, coming, other, traits[other].future)
+                });
+                if coming == Futures::NOTHING {
+                    continue;
+                }
+                let (start, end) = self.missing(process, vector[process], coming, looking);
+                if start == end {
+                    continue;
+                }
+                if !self.needs.refinement.by_reply() {
+                    // Who sends to one of a role is taken to send to all.
+                    let sends = |other: &usize| {
+                        let other = self.order[*other];
+                        self.futures.sends_to(process, other, traits[other].future)
+                    };
+                    added |= bits(outside).filter(sends).fold(0, |all, other| all | 1 << other);
+                    continue;
+                }
+                for senders in &self.waiting_for[start as usize..end as usize] {
+                    if !self.needs.refinement.by_quorum() {
+                        // A quorum waits for everybody who could be in it.
+                        added |= senders;
+                    } else if senders & added == 0 {
+                        added |= senders & senders.wrapping_neg();
+                    }
+                }
             }
             if !self.needs.mutants.has(Mutant::NoEnabling) {
-                members = members.union(self.enough(waiting_for));
+                members |= added;
             }
             if members == before {
                 return members;
@@ -187,143 +202,99 @@ impl Stubborn {
         }
     }
 
-    /// Senders to add, so that each of several things that members could do lacks a message that nobody outside
-    /// sends. Each is given by the senders of the messages that it lacks.
-    fn enough(&self, mut waiting_for: Vec<Vec<ProcessSet>>) -> ProcessSet {
-        let mut added = ProcessSet::EMPTY;
-        loop {
-            heed();
-            let lacks = |senders: &ProcessSet| senders.is_subset(added);
-            waiting_for.retain(|lacking| !lacking.iter().any(lacks));
-            if !self.needs.refinement.by_quorum() {
-                // A quorum waits for everybody who could be in it.
-                return waiting_for.into_iter().flatten().fold(added, ProcessSet::union);
-            }
-            let fewest = |lacking: &Vec<ProcessSet>| {
-                lacking.iter().copied().min_by_key(|senders| senders.without(added).count())
-            };
-            match waiting_for.first().and_then(fewest) {
-                Some(senders) => added = added.union(senders),
-                None => return added,
-            }
-        }
-    }
-
+    /// What a state of a process could newly do with messages that may come: for each way the senders of what it lacks.
+    #[inline]
     fn missing(
         &mut self,
-        at: usize,
+        process: usize,
         state: u32,
-        coming: Vec<MessageId>,
-        states_of: &mut [ProcessStates],
-        ask: &mut AskContext<'_>,
-    ) -> Missing {
-        if coming.is_empty() {
-            return Arc::from([]);
+        coming: u32,
+        looking: &mut Looking<'_, '_>,
+    ) -> (u32, u32) {
+        if let Some(known) = self.missing[process].get(state, coming) {
+            return self.ranges[known as usize];
         }
-        let key = (at, state, coming);
-        if let Some(known) = self.missing.get(&key) {
-            return Arc::clone(known);
-        }
-        let states = &mut states_of[at];
-        let mut missing: BTreeSet<(usize, Vec<MessageId>)> = BTreeSet::new();
-        for member in states.members(state) {
-            missing.extend(states.graph.missing(member, &key.2, ask));
-            if states.graph.may_lose_or_double(member, ask) {
+        let found = self.learn_missing(process, state, coming, looking);
+        let number = |length| u32::try_from(length).expect("fewer than 2^32 sets of senders");
+        let start = number(self.waiting_for.len());
+        self.waiting_for.extend(found);
+        self.missing[process].insert(state, coming, number(self.ranges.len()));
+        self.ranges.push((start, number(self.waiting_for.len())));
+        *self.ranges.last().expect("it was just put there")
+    }
+
+    #[cold]
+    fn learn_missing(
+        &mut self,
+        process: usize,
+        state: u32,
+        coming: u32,
+        looking: &mut Looking<'_, '_>,
+    ) -> Vec<u64> {
+        let Looking { states_of, ask, .. } = looking;
+        let coming: Vec<MessageId> = self.futures.messages(process, coming).to_vec();
+        let mut found: BTreeSet<u64> = BTreeSet::new();
+        let mut lacking: Vec<InboxMask> = Vec::new();
+        let sender = |message: &MessageId, ask: &AskContext<'_>| {
+            1u64 << self.place[ask.mail.envelope(*message).from.index()]
+        };
+        for member in states_of[process].members(state) {
+            let graph = &mut states_of[process].graph;
+            if !graph.lacking(member, &coming, ask, &mut lacking) {
+                for (_, lacks) in graph.missing(member, &coming, ask) {
+                    found.insert(lacks.iter().fold(0, |all, message| all | sender(message, ask)));
+                }
+            }
+            if graph.may_lose_or_double(member, ask) {
                 // No transition, but a step that lacks the message.
-                let none = ask.model.process(ProcessId::new(at)).transitions().len();
-                missing.extend(key.2.iter().map(|message| (none, vec![*message])));
+                found.extend(coming.iter().map(|message| sender(message, ask)));
             }
         }
-        let missing: Missing = missing.into_iter().collect();
-        self.missing.insert(key, Arc::clone(&missing));
-        missing
+        for lacks in lacking {
+            let senders = states_of[process].graph.senders(lacks);
+            found.insert(senders.fold(0, |all, sender| all | 1 << self.place[sender]));
+        }
+        let mut found: Vec<u64> = found.into_iter().collect();
+        if self.needs.refinement.by_quorum() && self.needs.refinement.by_reply() {
+            // Who waits for one of few waits for one of more.
+            let all = found.clone();
+            found.retain(|senders| !all.iter().any(|fewer| fewer != senders && fewer & senders == *fewer));
+        }
+        found.sort_unstable_by_key(|senders| (senders.count_ones(), *senders));
+        found
     }
 
-    fn traits(
+    /// What matters of a state of a process, whose steps are so many.
+    pub(in crate::kernel) fn traits(
         &mut self,
-        at: usize,
+        process: usize,
         state: u32,
-        orbits: &mut Orbits,
-        states_of: &mut [ProcessStates],
-        ask: &mut AskContext<'_>,
-    ) -> Arc<Traits> {
-        if let Some(known) = self.traits.get(&(at, state)) {
-            return Arc::clone(known);
-        }
-        let traits = Arc::new(self.work_out(at, state, orbits, states_of, ask));
-        self.traits.insert((at, state), Arc::clone(&traits));
-        traits
-    }
-
-    fn work_out(
-        &self,
-        at: usize,
-        state: u32,
-        orbits: &mut Orbits,
-        states_of: &mut [ProcessStates],
-        ask: &mut AskContext<'_>,
+        (steps, owes): (u32, bool),
+        looking: &mut Looking<'_, '_>,
     ) -> Traits {
-        let (process, model) = (ProcessId::new(at), ask.model);
-        let leads = states_of[at].steps(state, ask);
-        let (steps, owes) = (leads.len(), leads.iter().any(|lead| lead.goes_on()));
-        let members = states_of[at].members(state);
-        let mut traits = Traits {
-            steps,
-            owes,
-            emits: false,
-            sticky: false,
-            visible: false,
-            future: Vec::new(),
-            may_emit: false,
-        };
-        for &member in &members {
-            self.look_at_steps(process, member, orbits, states_of, ask, &mut traits);
+        let mut traits = Traits { steps, owes, ..Traits::NONE };
+        let members = looking.states_of[process].members(state);
+        let looks =
+            !self.sticky.is_empty() || !looking.ask.model.monitors().is_empty() || !self.needs.visible;
+        if looks {
+            for &member in &members {
+                self.look_at_steps(ProcessId::new(process), member, looking, &mut traits);
+            }
         }
-        let mut future: BTreeSet<MessageId> = BTreeSet::new();
-        for member in members {
-            let local = states_of[at].graph.local(member);
-            future.extend(self.futures[at].get(&local).into_iter().flatten());
-        }
-        let mail = &ask.mail;
-        let to_monitor = |message: &MessageId| model.monitor(mail.receiver(*message)).is_some();
-        traits.may_emit = future.iter().any(to_monitor);
-        let coarse = if self.needs.refinement.by_state() { &future } else { &self.ever[at] };
-        traits.future = model.ids().map(|to| self.can_send(coarse, to, mail, model)).collect();
+        let Looking { states_of, ask, .. } = looking;
+        let locals = members.iter().map(|member| states_of[process].graph.local(*member));
+        traits.future = self.futures.of_locals(process, locals, &ask.mail, ask.model);
         traits
-    }
-
-    /// Of these messages, those to a process; without the paper's reply split, also what goes to others of its role.
-    fn can_send(
-        &self,
-        sent: &BTreeSet<MessageId>,
-        to: ProcessId,
-        mail: &Messages,
-        model: &Model,
-    ) -> Vec<MessageId> {
-        let direct = |message: &&MessageId| mail.receiver(**message) == to;
-        if self.needs.refinement.by_reply()
-            || !sent.iter().any(|message| {
-                let receiver = mail.receiver(*message);
-                model.monitor(receiver).is_none()
-                    && model.process(receiver).role() == model.process(to).role()
-            })
-        {
-            return sent.iter().filter(direct).copied().collect();
-        }
-        // Who sends to one of a role is taken to send to all: whatever the process was ever sent by anybody.
-        let ever = self.ever.iter().flatten().filter(direct).copied();
-        ever.collect::<BTreeSet<MessageId>>().into_iter().collect()
     }
 
     fn look_at_steps(
         &self,
         process: ProcessId,
         member: ConfigurationId,
-        orbits: &mut Orbits,
-        states_of: &mut [ProcessStates],
-        ask: &mut AskContext<'_>,
+        looking: &mut Looking<'_, '_>,
         traits: &mut Traits,
     ) {
+        let Looking { orbits, states_of, ask } = looking;
         let at = process.index();
         let local = states_of[at].graph.local(member);
         for step in states_of[at].graph.steps(member, ask) {
@@ -338,4 +309,21 @@ impl Stubborn {
                 to != local && orbits.view(at, local, states_of, ask) != orbits.view(at, to, states_of, ask);
         }
     }
+
+    pub(in crate::kernel) fn bytes(&self) -> u64 {
+        let missing: u64 = self.missing.iter().map(PairMap::bytes).sum();
+        let lists = self.ranges.capacity() * size_of::<(u32, u32)>() + self.waiting_for.capacity() * 8;
+        missing + lists as u64 + self.futures.bytes()
+    }
+}
+
+/// The positions of the bits that are set.
+fn bits(mut set: u64) -> impl Iterator<Item = usize> {
+    std::iter::from_fn(move || {
+        let bit = set.trailing_zeros() as usize;
+        (set != 0).then(|| {
+            set &= set - 1;
+            bit
+        })
+    })
 }

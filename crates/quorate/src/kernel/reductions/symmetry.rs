@@ -1,291 +1,351 @@
 //! Symmetry: of states that differ only in which of several interchangeable processes does what, one is searched.
 //!
 //! From: docs/theory/symmetry.md 2. A permutation acts on a vector of states: it moves the states and renames the
-//! processes inside them. The representative of a vector is the least vector that permutations make of it. To find it
-//! without trying them all, the members of a group are sorted by what the whole vector says of them, whatever their
-//! names are; only where that leaves a choice is every one tried.
+//! processes inside them. A vector is brought into order by sorting the members of each group by a *key*: what the
+//! whole vector says of a member, whatever the members are called. Keys are sums over the parts of the states, local
+//! states and messages, of which there are few. The permutation that sorts them is worked out first and applied once, so
+//! that no state comes up only on the way. Where keys leave a choice, every one is tried.
 //!
 //! That a permutation makes no difference is not believed but checked (`certificate`).
 //!
-//! Known: reductions rely on what was seen of all processes, and a search sees representatives only. So what was seen
+//! Known: keys are made of contents, so which vector stands for others does not depend on the order of discovery.
+//! Reductions rely on what was seen of all processes, and a search sees representatives only. So what was seen
 //! of one process is added to what was seen of those it can be exchanged with ([`saturate`]).
 //! Held by: testkit/tests/reductions.rs; crates/quorate-zoo/tests/reductions.rs (orbits add up to all states).
 
-use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::collections::{BTreeMap, BTreeSet};
 
 use super::beliefs::ProcessStates;
 use super::images::Images;
+use super::permutations::Permutations;
 use crate::base::{ProcessId, fold, heed};
-use crate::kernel::process::{AskContext, ConfigurationId, Edge, MessageId};
+use crate::kernel::process::{AskContext, ConfigurationId, Edge, LocalId, MessageId};
 use crate::model::Model;
 
-const UNKNOWN: u32 = u32::MAX;
-
-/// The groups of interchangeable processes, and what exchanging two neighbours makes of states.
+/// The groups of interchangeable processes, and what states say of their members.
 pub(in crate::kernel) struct Symmetry {
     /// The places of the members of each group.
     groups: Vec<Vec<usize>>,
-    /// For each group, the position in `swaps` of the swap of its first two members; others follow.
-    first_swap: Vec<usize>,
-    swaps: Vec<Swap>,
-    /// For each process and state, what it says of each member of each group, whatever their names are.
-    classes: Vec<Vec<Option<Box<[u32]>>>>,
-    class_count: u32,
-    /// For each process, the group it is in.
-    group_of: Vec<Option<usize>>,
+    /// The places of all members, group by group.
     members: Vec<usize>,
+    /// For each process, a number that tells it from others but not from those of its group.
+    kind_of: Vec<u64>,
+    /// For each message, and for each process and local state, what it says of each member.
+    message_classes: Vec<Option<Box<[u64]>>>,
+    local_classes: Vec<Vec<Option<Box<[u64]>>>>,
+    /// For each process, what its states say of each member, and whether that is known.
+    keys: Vec<Vec<u32>>,
+    keyed: Vec<Vec<bool>>,
+    permutations: Permutations,
 }
 
-/// Two neighbours in a group change places.
-struct Swap {
-    one: usize,
-    other: usize,
-    /// For each process, what becomes of its states.
-    images: Vec<Vec<u32>>,
-    configurations: HashMap<(usize, ConfigurationId), ConfigurationId>,
+/// What a vector is made of, and where to ask for it.
+pub(in crate::kernel) struct Renaming<'r, 'm> {
+    pub(in crate::kernel) images: &'r mut Images,
+    pub(in crate::kernel) states_of: &'r mut [ProcessStates],
+    pub(in crate::kernel) ask: &'r mut AskContext<'m>,
 }
 
-impl Swap {
-    /// Where a process's state goes.
-    fn place(&self, process: usize) -> usize {
-        match process {
-            _ if process == self.one => self.other,
-            _ if process == self.other => self.one,
-            _ => process,
-        }
-    }
-
-    fn image(&self, process: usize, state: u32) -> Option<u32> {
-        self.images[process].get(state as usize).copied().filter(|image| *image != UNKNOWN)
-    }
-
-    /// What becomes of a vector, if that is known.
-    fn apply(&self, vector: &[u32]) -> Option<Vec<u32>> {
-        let mut swapped = vector.to_vec();
-        for (process, state) in vector.iter().enumerate() {
-            swapped[self.place(process)] = self.image(process, *state)?;
-        }
-        Some(swapped)
-    }
-}
+/// A message or, of a process, a local state.
+type Thing = (usize, u32);
 
 impl Symmetry {
     pub(in crate::kernel) fn new(model: &Model) -> Self {
         let processes = model.processes().len() + model.monitors().len();
-        let index =
-            |group: &Vec<ProcessId>| group.iter().map(|member| member.index()).collect::<Vec<usize>>();
+        let index = |group: &Vec<ProcessId>| group.iter().map(|member| member.index()).collect();
         let groups: Vec<Vec<usize>> = model.symmetry().groups().iter().map(index).collect();
-        let (mut swaps, mut first_swap) = (Vec::new(), Vec::new());
-        let mut group_of = vec![None; processes];
+        let mut kind_of: Vec<u64> = (0..processes).map(|process| 1000 + process as u64).collect();
         for (at, group) in groups.iter().enumerate() {
-            first_swap.push(swaps.len());
-            for member in group {
-                group_of[*member] = Some(at);
-            }
-            for pair in group.windows(2) {
-                let (images, configurations) = (vec![Vec::new(); processes], HashMap::new());
-                swaps.push(Swap { one: pair[0], other: pair[1], images, configurations });
-            }
+            group.iter().for_each(|member| kind_of[*member] = 2 + at as u64);
         }
-        let members = groups.iter().flatten().copied().collect();
-        let classes = vec![Vec::new(); processes];
-        Symmetry { groups, first_swap, swaps, classes, class_count: 0, group_of, members }
+        let members: Vec<usize> = groups.iter().flatten().copied().collect();
+        Symmetry {
+            permutations: Permutations::new(processes, groups.iter().map(Vec::len)),
+            groups,
+            members,
+            kind_of,
+            message_classes: Vec::new(),
+            local_classes: vec![Vec::new(); processes],
+            keys: vec![Vec::new(); processes],
+            keyed: vec![Vec::new(); processes],
+        }
     }
 
-    /// The least of all vectors that permutations make of one; `None` if something about its states is not known.
-    pub(in crate::kernel) fn least(&self, vector: &[u32]) -> Option<Vec<u32>> {
-        let mut vector = vector.to_vec();
-        let mut ties: Vec<&Swap> = Vec::new();
-        for (group, first) in self.groups.iter().zip(&self.first_swap) {
-            let mut keys: Vec<u64> =
-                group.iter().map(|member| self.key(&vector, *member)).collect::<Option<_>>()?;
-            // Neighbours change places until all are in order: that is all that a permutation is.
-            for end in (1..group.len()).rev() {
-                for at in 0..end {
-                    if keys[at] > keys[at + 1] {
-                        keys.swap(at, at + 1);
-                        vector = self.swaps[first + at].apply(&vector)?;
-                    }
-                }
-            }
-            let equal = (0..group.len() - 1).filter(|at| keys[*at] == keys[at + 1]);
-            ties.extend(equal.map(|at| &self.swaps[first + at]));
+    /// Turns a vector into the one that stands for all that permutations make of it.
+    pub(in crate::kernel) fn represent(&mut self, vector: &mut [u32], renaming: &mut Renaming<'_, '_>) {
+        if renaming.images.mean_nothing() {
+            return;
         }
-        Self::orbit(vector, &ties)?.into_iter().next()
+        let mut keys = std::mem::take(&mut self.permutations.sums);
+        self.add_up(vector, &mut keys, renaming);
+        let mut start = 0;
+        let mut in_order = true;
+        let mut order = std::mem::take(&mut self.permutations.order);
+        order.clear();
+        for group in &self.groups {
+            let range = start..start + group.len();
+            order.extend(range.clone().map(|at| u8::try_from(at).expect("at most 64 processes")));
+            // Those with equal keys stay in their order.
+            order[range.clone()].sort_by_key(|at| keys[usize::from(*at)]);
+            in_order &= order[range.clone()].is_sorted();
+            start = range.end;
+        }
+        if !in_order {
+            let permutation = self.permutations.number(&order);
+            self.permutations.apply(permutation, vector, renaming);
+        }
+        let equal = |at: &usize| keys[usize::from(order[*at])] == keys[usize::from(order[at + 1])];
+        let mut ties = std::mem::take(&mut self.permutations.ties);
+        ties.clear();
+        let mut start = 0;
+        for (at, group) in self.groups.iter().enumerate() {
+            // Exchanges are numbered from group to group as members are, with one less in each.
+            ties.extend((start..start + group.len() - 1).filter(equal).map(|member| member - at));
+            start += group.len();
+        }
+        self.break_ties(vector, &ties, renaming);
+        self.permutations.ties = ties;
+        self.permutations.sums = keys;
+        self.permutations.order = order;
     }
 
-    /// Every vector that these swaps make of one.
-    fn orbit(vector: Vec<u32>, swaps: &[&Swap]) -> Option<BTreeSet<Vec<u32>>> {
+    /// Where members have equal keys, exchanging them mostly changes nothing. Else one of all possibilities is taken.
+    fn break_ties(&mut self, vector: &mut [u32], ties: &[usize], renaming: &mut Renaming<'_, '_>) {
+        let mut changed = Vec::new();
+        let all_the_same = ties.iter().all(|exchange| {
+            changed.clear();
+            changed.extend_from_slice(vector);
+            self.permutations.exchange(*exchange, &mut changed, renaming);
+            changed == vector
+        });
+        if all_the_same {
+            return;
+        }
+        let orbit = self.orbit(vector.to_vec(), ties, renaming);
+        let contents = |vector: &Vec<u32>| -> Vec<u64> {
+            let states = vector.iter().enumerate();
+            states.map(|(process, state)| content(process, *state, renaming)).collect()
+        };
+        // Numbers, which depend on the order of discovery, decide only between what looks alike.
+        let least = orbit.into_iter().min_by_key(|vector| (contents(vector), vector.clone()));
+        vector.copy_from_slice(&least.expect("a vector is in its orbit"));
+    }
+
+    /// Every vector that some exchanges of neighbours make of one.
+    fn orbit(
+        &mut self,
+        vector: Vec<u32>,
+        exchanges: &[usize],
+        renaming: &mut Renaming<'_, '_>,
+    ) -> BTreeSet<Vec<u32>> {
         let (mut orbit, mut waiting) = (BTreeSet::from([vector.clone()]), vec![vector]);
         while let Some(vector) = waiting.pop() {
             heed();
-            for swap in swaps {
-                let swapped = swap.apply(&vector)?;
-                if !orbit.contains(&swapped) {
-                    orbit.insert(swapped.clone());
-                    waiting.push(swapped);
+            for exchange in exchanges {
+                let mut exchanged = vector.clone();
+                self.permutations.exchange(*exchange, &mut exchanged, renaming);
+                if !orbit.contains(&exchanged) {
+                    orbit.insert(exchanged.clone());
+                    waiting.push(exchanged);
                 }
             }
         }
-        Some(orbit)
+        orbit
     }
 
     /// How many vectors permutations make of one.
-    pub(in crate::kernel) fn orbit_size(&self, vector: Vec<u32>) -> Option<u64> {
-        let swaps: Vec<&Swap> = self.swaps.iter().collect();
-        Self::orbit(vector, &swaps).map(|orbit| orbit.len() as u64)
+    pub(in crate::kernel) fn orbit_size(&mut self, vector: Vec<u32>, renaming: &mut Renaming<'_, '_>) -> u64 {
+        let exchanges: Vec<usize> = (0..renaming.images.count()).collect();
+        self.orbit(vector, &exchanges, renaming).len() as u64
     }
 
-    /// What a vector says of a member, whatever the members are called.
-    fn key(&self, vector: &[u32], member: usize) -> Option<u64> {
-        let position = self.members.iter().position(|other| *other == member)?;
-        let mut key = 0u64;
+    /// What a vector says of each member.
+    fn add_up(&mut self, vector: &[u32], sums: &mut Vec<u64>, renaming: &mut Renaming<'_, '_>) {
+        let count = self.members.len();
+        sums.clear();
+        sums.resize(count, 0);
         for (process, state) in vector.iter().enumerate() {
-            let class = self.classes[process].get(*state as usize)?.as_ref()?[position];
-            // Others of a group have no names either: what they say is added up in any order.
-            let who = match self.group_of[process] {
-                _ if process == member => 1,
-                Some(group) => 2 + group as u64,
-                None => 1000 + process as u64,
-            };
-            key = key.wrapping_add(fold(u64::from(class) ^ who << 32, 0xd6e8_feb8_6659_fd93));
-        }
-        Some(key)
-    }
-
-    /// Works out all that is needed about the states of a vector.
-    pub(in crate::kernel) fn learn(
-        &mut self,
-        vector: &[u32],
-        images: &mut Images,
-        states_of: &mut [ProcessStates],
-        ask: &mut AskContext<'_>,
-    ) {
-        for (process, state) in vector.iter().enumerate() {
-            self.learn_state(process, *state, images, states_of, ask);
+            let at = *state as usize;
+            if !self.keyed[process].get(at).is_some_and(|known| *known) {
+                self.learn_keys(process, *state, renaming);
+            }
+            let keys = &self.keys[process][at * count..(at + 1) * count];
+            for (sum, key) in sums.iter_mut().zip(keys) {
+                *sum = sum.wrapping_add(mix(u64::from(*key), self.kind_of[process]));
+            }
         }
     }
 
-    /// Finds every state that permutations make of one, and for each the class in which it puts each member.
-    fn learn_state(
+    /// Works out what a state says of each member.
+    #[cold]
+    fn learn_keys(&mut self, process: usize, state: u32, renaming: &mut Renaming<'_, '_>) {
+        let count = self.members.len();
+        let mut keys = vec![0u64; count];
+        let members = renaming.states_of[process].members(state);
+        for configuration in members {
+            self.add_configuration(process, configuration, &mut keys, renaming);
+        }
+        let at = state as usize;
+        if self.keyed[process].len() <= at {
+            self.keyed[process].resize(at + 1, false);
+            self.keys[process].resize((at + 1) * count, 0);
+        }
+        for (member, key) in keys.into_iter().enumerate() {
+            // Its own state says something else of a member than a state of others.
+            let own = u64::from(self.members[member] == process);
+            #[expect(clippy::cast_possible_truncation, reason = "a part of a hash")]
+            let key = (mix(key, own) >> 32) as u32;
+            self.keys[process][at * count + member] = key;
+        }
+        self.keyed[process][at] = true;
+    }
+
+    fn add_configuration(
         &mut self,
         process: usize,
-        state: u32,
-        images: &mut Images,
-        states_of: &mut [ProcessStates],
-        ask: &mut AskContext<'_>,
+        configuration: ConfigurationId,
+        keys: &mut [u64],
+        renaming: &mut Renaming<'_, '_>,
     ) {
-        let known = self.classes[process].get(state as usize).is_some_and(Option::is_some);
-        if known {
+        let (local, past, inbox) = renaming.states_of[process].graph.parts(configuration);
+        self.learn_local(process, local, renaming);
+        for entry in inbox.travelling.iter().chain(&inbox.waiting).chain(&inbox.received) {
+            self.learn_message(entry.message, renaming);
+        }
+        let faults = fold(u64::from(past.crashed) | u64::from(past.restarts) << 8, 11)
+            ^ fold(u64::from(past.losses) | u64::from(past.duplications) << 8, 13);
+        for (member, key) in keys.iter_mut().enumerate() {
+            let class = self.local_classes[process][local as usize].as_ref().expect("learnt above")[member];
+            let mut said = mix(class, faults);
+            for (salt, entries) in [(3, &inbox.travelling), (5, &inbox.waiting), (7, &inbox.received)] {
+                for entry in entries {
+                    let classes = self.message_classes[entry.message as usize].as_ref();
+                    said = said.wrapping_add(mix(classes.expect("learnt above")[member], salt));
+                }
+            }
+            *key = key.wrapping_add(mix(said, 17));
+        }
+    }
+
+    fn learn_local(&mut self, process: usize, local: LocalId, renaming: &mut Renaming<'_, '_>) {
+        if self.local_classes[process].get(local as usize).is_some_and(Option::is_some) {
             return;
         }
-        let (mut orbit, mut places) = (vec![(process, state)], BTreeMap::from([((process, state), 0)]));
+        let image = |exchange: usize, (process, local): Thing, renaming: &mut Renaming<'_, '_>| {
+            let image = renaming.images.local(exchange, process, local, renaming.states_of, renaming.ask);
+            (renaming.images.place(exchange, process), image)
+        };
+        let content = |(process, local): Thing, renaming: &Renaming<'_, '_>| {
+            mix(renaming.states_of[process].graph.local_value(local).content_hash(), process as u64)
+        };
+        for ((process, local), classes) in self.classes((process, local), image, content, renaming) {
+            set(&mut self.local_classes[process], local, classes);
+        }
+    }
+
+    fn learn_message(&mut self, message: MessageId, renaming: &mut Renaming<'_, '_>) {
+        if self.message_classes.get(message as usize).is_some_and(Option::is_some) {
+            return;
+        }
+        let image = |exchange: usize, (_, message): Thing, renaming: &mut Renaming<'_, '_>| {
+            (0, renaming.images.message(exchange, message, renaming.ask))
+        };
+        let content = |(_, message): Thing, renaming: &Renaming<'_, '_>| message_content(message, renaming);
+        for ((_, message), classes) in self.classes((0, message), image, content, renaming) {
+            set(&mut self.message_classes, message, classes);
+        }
+    }
+
+    /// For all that exchanges make of a thing, what each says of each member: the same of a member as its image says of
+    /// the image of the member, and made of the contents of all these.
+    fn classes(
+        &self,
+        start: Thing,
+        image: impl Fn(usize, Thing, &mut Renaming<'_, '_>) -> Thing,
+        content: impl Fn(Thing, &Renaming<'_, '_>) -> u64,
+        renaming: &mut Renaming<'_, '_>,
+    ) -> Vec<(Thing, Box<[u64]>)> {
+        let exchanges = renaming.images.count();
+        let (mut orbit, mut places) = (vec![start], BTreeMap::from([(start, 0)]));
+        let mut images: Vec<usize> = Vec::new();
         let mut at = 0;
         while at < orbit.len() {
             heed();
-            let (process, state) = orbit[at];
-            if images.exceed(orbit.len()) {
-                return;
-            }
-            for swap in 0..self.swaps.len() {
-                let image = self.learn_image(swap, process, state, images, states_of, ask);
-                let image = (self.swaps[swap].place(process), image);
-                places.entry(image).or_insert_with(|| {
+            for exchange in 0..exchanges {
+                let image = image(exchange, orbit[at], renaming);
+                images.push(*places.entry(image).or_insert_with(|| {
                     orbit.push(image);
                     orbit.len() - 1
-                });
+                }));
             }
             at += 1;
         }
-        if images.mean_nothing() {
-            return;
-        }
-        // A state with a member singled out is the same as its image with the member's image singled out.
-        let mut classes: Vec<Vec<u32>> = vec![vec![UNKNOWN; self.members.len()]; orbit.len()];
-        for start in (0..orbit.len()).flat_map(|at| (0..self.members.len()).map(move |member| (at, member))) {
-            if classes[start.0][start.1] != UNKNOWN {
+        let contents: Vec<u64> = orbit.iter().map(|thing| content(*thing, renaming)).collect();
+        let count = self.members.len();
+        let mut classes: Vec<Vec<u64>> = vec![vec![0; count]; orbit.len()];
+        let mut done = vec![false; orbit.len() * count];
+        for start in 0..done.len() {
+            if std::mem::replace(&mut done[start], true) {
                 continue;
             }
-            heed();
-            let class = self.class_count;
-            self.class_count += 1;
-            classes[start.0][start.1] = class;
-            let mut waiting = vec![start];
-            while let Some((at, member)) = waiting.pop() {
-                let (process, state) = orbit[at];
-                for swap in &self.swaps {
-                    let image = swap.image(process, state).expect("learnt above");
-                    let to = places[&(swap.place(process), image)];
-                    let place = swap.place(self.members[member]);
-                    let member = self.members.iter().position(|other| *other == place).expect("a member");
-                    if classes[to][member] == UNKNOWN {
-                        classes[to][member] = class;
-                        waiting.push((to, member));
+            let (mut alike, mut at) = (vec![start], 0);
+            while at < alike.len() {
+                let (thing, member) = (alike[at] / count, alike[at] % count);
+                for exchange in 0..exchanges {
+                    let place = renaming.images.place(exchange, self.members[member]);
+                    let other = self.members.iter().position(|other| *other == place).expect("a member");
+                    let image = images[thing * exchanges + exchange] * count + other;
+                    if !std::mem::replace(&mut done[image], true) {
+                        alike.push(image);
                     }
                 }
+                at += 1;
             }
+            let add = |sum: u64, at: &usize| {
+                sum.wrapping_add(mix(contents[at / count], self.members[at % count] as u64))
+            };
+            let class = alike.iter().fold(0, add);
+            alike.iter().for_each(|at| classes[at / count][at % count] = class);
         }
-        for ((process, state), classes) in orbit.into_iter().zip(classes) {
-            let known = &mut self.classes[process];
-            if known.len() <= state as usize {
-                known.resize(state as usize + 1, None);
-            }
-            known[state as usize] = Some(classes.into());
-        }
+        orbit.into_iter().zip(classes.into_iter().map(Into::into)).collect()
     }
 
-    fn learn_image(
-        &mut self,
-        exchange: usize,
-        process: usize,
-        state: u32,
-        images: &mut Images,
-        states_of: &mut [ProcessStates],
-        ask: &mut AskContext<'_>,
-    ) -> u32 {
-        let swap = &mut self.swaps[exchange];
-        if let Some(known) = swap.image(process, state) {
-            return known;
-        }
-        let to = swap.place(process);
-        let members = states_of[process].members(state);
-        let renamed = members.into_iter().map(|member| {
-            *swap
-                .configurations
-                .entry((process, member))
-                .or_insert_with(|| renamed_configuration(exchange, process, member, images, states_of, ask))
-        });
-        let renamed: Vec<ConfigurationId> = renamed.collect();
-        let image = states_of[to].state_of(renamed);
-        let known = &mut swap.images[process];
-        if known.len() <= state as usize {
-            known.resize(state as usize + 1, UNKNOWN);
-        }
-        known[state as usize] = image;
-        image
+    pub(in crate::kernel) fn bytes(&self) -> u64 {
+        let keys: usize = self.keys.iter().map(|keys| keys.capacity() * size_of::<u32>()).sum();
+        let keyed: usize = self.keyed.iter().map(Vec::capacity).sum();
+        (keys + keyed) as u64 + self.permutations.bytes()
     }
 }
 
-/// A configuration of one process as one of the process that takes its place.
-fn renamed_configuration(
-    exchange: usize,
-    from: usize,
-    configuration: ConfigurationId,
-    images: &mut Images,
-    states_of: &mut [ProcessStates],
-    ask: &mut AskContext<'_>,
-) -> ConfigurationId {
-    let (local, past, inbox) = states_of[from].graph.parts(configuration);
-    let local = images.local(exchange, from, local, states_of, ask);
-    let mut inbox = (*inbox).clone();
-    for entries in [&mut inbox.waiting, &mut inbox.travelling, &mut inbox.received] {
-        for entry in entries.iter_mut() {
-            let message = images.message(exchange, entry.message, ask);
-            *entry = ask.mail.entry(message);
-        }
+/// A hash of what a state is, with the names of the processes in it.
+fn content(process: usize, state: u32, renaming: &Renaming<'_, '_>) -> u64 {
+    let states = &renaming.states_of[process];
+    let of_member = |configuration: ConfigurationId| {
+        let (local, _, inbox) = states.graph.parts(configuration);
+        let waiting = inbox.travelling.iter().chain(&inbox.waiting);
+        let waiting = waiting.map(|entry| mix(message_content(entry.message, renaming), 5));
+        let all = waiting.fold(0, u64::wrapping_add);
+        mix(states.graph.local_value(local).content_hash(), all)
+    };
+    states.members(state).into_iter().map(of_member).fold(0, u64::wrapping_add)
+}
+
+fn message_content(message: MessageId, renaming: &Renaming<'_, '_>) -> u64 {
+    let (mail, envelope) = (&renaming.ask.mail, renaming.ask.mail.envelope(message));
+    let who = (envelope.from.index() * 64 + mail.receiver(message).index()) as u64;
+    mix(envelope.body.content_hash(), who)
+}
+
+#[inline]
+fn mix(a: u64, b: u64) -> u64 {
+    fold(a ^ 0x9e37_79b9_7f4a_7c15 ^ b.rotate_left(31), 0xd6e8_feb8_6659_fd93)
+}
+
+fn set<T: Clone>(of: &mut Vec<Option<T>>, at: u32, value: T) {
+    if of.len() <= at as usize {
+        of.resize(at as usize + 1, None);
     }
-    let to = images.place(exchange, from);
-    states_of[to].graph.configuration(local, past, inbox, ask.model.world().channel)
+    of[at as usize] = Some(value);
 }
 
 /// Adds, to what was seen of every process, what was seen of those it can be exchanged with.

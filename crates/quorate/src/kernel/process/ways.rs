@@ -1,0 +1,324 @@
+//! What a local state can consume, as bits: the steps of a configuration without looking at messages one by one.
+//!
+//! From: docs/theory/kernel.md 9. Whether some messages can be consumed together depends on them and on the local state,
+//! not on what else waits. So a local state has a list of *ways*, and a configuration can take those whose messages are
+//! all in its inbox. A way is asked of the handler when a configuration takes it, or a reduction has to know.
+//! Differs: faults, forged messages, limits and selections that panic take the long way (`steps`, `queries`).
+//! Held by: testkit/tests/reductions.rs, testkit/tests/worlds.rs.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use super::context::AskContext;
+use super::graph::ProcessGraph;
+use super::inbox_bits::{InboxMask, bits as bits_of};
+use super::mail::{MessageId, NOTHING};
+use super::seen::Edge;
+use super::values::{ConfigurationId, ConfigurationStep, Lead, LocalId, LocalStep};
+use crate::model::{Consumptions, Model};
+use crate::world::{FaultsSoFar, Inbox, InboxItem, StepKind, World};
+
+/// A local state with more ways takes the long way.
+const WAYS_MAX: usize = 1 << 16;
+
+/// What a local state can consume of some messages.
+#[derive(Default)]
+pub(in crate::kernel) struct Ways {
+    /// The messages, as the bits of their first copies.
+    known: InboxMask,
+    /// Those of them among which a configuration had to select.
+    offered: InboxMask,
+    /// A selection panics, or there are too many ways.
+    unusable: bool,
+    ways: Vec<Way>,
+}
+
+/// A transition with messages that it may consume.
+struct Way {
+    consumed: InboxMask,
+    transition: usize,
+    messages: Box<[MessageId]>,
+    /// What it does, once that was asked; `None` inside if its guard forbids it.
+    outcomes: Option<Option<Arc<[LocalStep]>>>,
+    /// It was a step of some configuration.
+    met: bool,
+    /// Its edges are among those that were seen.
+    noted: bool,
+}
+
+impl ProcessGraph {
+    /// Where the steps of a configuration lead.
+    pub(in crate::kernel) fn leads(
+        &mut self,
+        configuration: ConfigurationId,
+        ask: &mut AskContext<'_>,
+    ) -> Vec<Lead> {
+        if self.steps_are_plain(ask.model)
+            && let Some((local, past, mask)) = self.mask(configuration)
+            && self.learn_ways(local, mask, ask)
+            && let Some(leads) = self.leads_by_bits(configuration, (local, past, mask), ask)
+        {
+            return leads;
+        }
+        self.steps(configuration, ask).iter().map(ConfigurationStep::lead).collect()
+    }
+
+    /// Are all steps of its configurations transitions that end as they should?
+    fn steps_are_plain(&self, model: &Model) -> bool {
+        let limits = model.fault_limits_of(self.id);
+        let World { losses, duplications, .. } = *model.world();
+        self.bits.is_some()
+            && losses + duplications == 0
+            && !limits.crashes
+            && !limits.stops
+            && limits.restarts == 0
+            && model.forgeable(self.id).is_empty()
+            && self.copies_max.is_none()
+            && self.allowed_locals.is_none()
+    }
+
+    /// The leads of a configuration whose ways are known; `None` if there are suddenly more messages than bits.
+    fn leads_by_bits(
+        &mut self,
+        configuration: ConfigurationId,
+        (local, past, mask): (LocalId, FaultsSoFar, InboxMask),
+        ask: &mut AskContext<'_>,
+    ) -> Option<Vec<Lead>> {
+        let mut ways = self.ways[local as usize].take().expect("they were learnt");
+        self.note_offered(local, mask, &mut ways, ask);
+        let mut leads = Vec::new();
+        for way in ways.ways.iter_mut().filter(|way| way.consumed & !mask == 0) {
+            if !std::mem::replace(&mut way.met, true) {
+                let input = (local, way.transition, way.messages.to_vec());
+                if let Some(questions) = &mut self.questions {
+                    questions.meet(&input);
+                }
+                way.outcomes = Some(self.answer(input, ask));
+            }
+            let Some(Some(outcomes)) = &way.outcomes else { continue };
+            let mut left_out = false;
+            for outcome in outcomes.iter() {
+                let LocalStep::Done { local: to, sends, .. } = *outcome else {
+                    leads.push(Lead { to: None, owed: false });
+                    continue;
+                };
+                let idle = to == local && sends == NOTHING && way.consumed != 0;
+                if self.leaves_out_idle_steps && idle {
+                    left_out = true;
+                    continue;
+                }
+                if !way.noted {
+                    let consumed = way.messages.to_vec();
+                    let edge = Edge { from: local, to, consumed, sent: sends };
+                    self.seen.note_named(edge, StepKind::Transition, way.transition);
+                }
+                let after = (to, past, self.consumed(mask, way.consumed, ask.model));
+                let (next, outside) = self.after_sending(after, sends, ask)?;
+                let changes = (next, outside) != (configuration, NOTHING);
+                let arrives = way.consumed == 0 || ask.model.world().channel.is_reliable();
+                leads.push(Lead { to: Some((next, outside)), owed: changes && arrives });
+            }
+            way.noted |= !left_out;
+        }
+        self.ways[local as usize] = Some(ways);
+        self.count_kinds(configuration, leads.len());
+        Some(leads)
+    }
+
+    /// An inbox after some messages were consumed.
+    fn consumed(&self, mask: InboxMask, consumed: InboxMask, model: &Model) -> InboxMask {
+        if model.world().channel.keeps_consumed() {
+            return mask;
+        }
+        self.bits.as_ref().map_or(mask, |bits| bits.without(mask, consumed))
+    }
+
+    /// The configuration in which messages to the process itself have arrived, and what leaves the process; `None` if
+    /// there are more messages than bits.
+    fn after_sending(
+        &mut self,
+        (local, past, mask): (LocalId, FaultsSoFar, InboxMask),
+        sends: u32,
+        ask: &mut AskContext<'_>,
+    ) -> Option<(ConfigurationId, u32)> {
+        let (own, outside) = ask.mail.split_own(sends, self.id);
+        self.seen.hear(ask.mail.messages_of(own));
+        let Some(mask) = self.put_bits(mask, own, ask.model, &ask.mail) else {
+            self.outgrow_bits();
+            return None;
+        };
+        Some((self.configuration_of_mask(local, past, mask), outside))
+    }
+
+    /// Notes the messages among which transitions had to select.
+    fn note_offered(&mut self, local: LocalId, mask: InboxMask, ways: &mut Ways, ask: &AskContext<'_>) {
+        let Some(bits) = self.bits.as_ref() else { return };
+        let new = mask & bits.firsts() & !ways.offered;
+        ways.offered |= new;
+        if let Some(questions) = self.questions.as_mut().filter(|_| new != 0) {
+            for transition in 0..ask.model.process(self.id).transitions().len() {
+                let messages = bits.entries(new).map(|entry| entry.message);
+                questions.met.offer_messages(local, transition, messages);
+            }
+        }
+    }
+
+    /// Finds out what a local state can consume of some messages. Says whether ways are of use there.
+    pub(super) fn learn_ways(
+        &mut self,
+        local: LocalId,
+        messages: InboxMask,
+        ask: &mut AskContext<'_>,
+    ) -> bool {
+        let Some(inbox_bits) = &self.bits else { return false };
+        let at = local as usize;
+        if self.ways.len() <= at {
+            self.ways.resize_with(at + 1, || None);
+        }
+        let known = self.ways[at].as_ref().map(|ways| ways.known);
+        let wanted = messages & inbox_bits.firsts() | known.unwrap_or(0);
+        if known == Some(wanted) {
+            return self.ways[at].as_ref().is_some_and(|ways| !ways.unusable);
+        }
+        let waiting = inbox_bits.entries(wanted).collect();
+        let (open, inbox) = (World::default(), Inbox { waiting, ..Inbox::default() });
+        let offers = self.offers(&inbox, open.channel, ask);
+        let mut found = self.ways[at].take().unwrap_or_default();
+        let before = std::mem::take(&mut found.ways).into_iter();
+        let mut before: HashMap<(usize, InboxMask), Way> =
+            before.map(|way| ((way.transition, way.consumed), way)).collect();
+        found.known = wanted;
+        for transition in 0..ask.model.process(self.id).transitions().len() {
+            let Consumptions { sets, panicking } =
+                self.consumptions(local, &inbox, &open, transition, &offers, ask);
+            found.unusable |= !panicking.is_empty() || found.ways.len() + sets.len() > WAYS_MAX;
+            if found.unusable {
+                found.ways.clear();
+                break;
+            }
+            let bits = self.bits.as_mut().expect("as above");
+            for set in sets {
+                let messages: Box<[MessageId]> = set.iter().map(|offer| offer.message).collect();
+                let first = |message: &MessageId| bits.first(ask.mail.entry(*message)).expect("it has one");
+                let consumed = messages.iter().map(first).fold(0, |all, one| all | one);
+                // What was asked of the ways that were known stays known.
+                let known = before.remove(&(transition, consumed));
+                let (outcomes, met, noted) = (None, false, false);
+                found.ways.push(known.unwrap_or(Way {
+                    consumed,
+                    transition,
+                    messages,
+                    outcomes,
+                    met,
+                    noted,
+                }));
+            }
+        }
+        let usable = !found.unusable;
+        self.ways[at] = Some(found);
+        usable
+    }
+
+    /// What a configuration could consume if it had some messages besides its own: for each way the messages that it
+    /// lacks, handed to `found`. Says whether that could be told.
+    pub(in crate::kernel) fn lacking(
+        &mut self,
+        configuration: ConfigurationId,
+        besides: &[MessageId],
+        ask: &mut AskContext<'_>,
+        found: &mut Vec<InboxMask>,
+    ) -> bool {
+        let Some((local, past, mask)) = self.mask(configuration) else { return false };
+        if past.crashed {
+            return true;
+        }
+        if !ask.model.forgeable(self.id).is_empty() {
+            return false;
+        }
+        let bits = self.bits.as_mut().expect("as above");
+        let Some(besides) = besides
+            .iter()
+            .try_fold(0, |all, message| bits.first(ask.mail.entry(*message)).map(|bit| all | bit))
+        else {
+            self.outgrow_bits();
+            return false;
+        };
+        let coming = besides & self.live_mask(local) & !mask;
+        if !self.learn_ways(local, mask | coming, ask) {
+            return false;
+        }
+        self.consider_all(local, mask | coming, ask);
+        let mut ways = self.ways[local as usize].take().expect("they were learnt");
+        for way in &mut ways.ways {
+            let lacks = way.consumed & !mask;
+            if lacks == 0 || lacks & !coming != 0 || found.contains(&lacks) {
+                continue;
+            }
+            let outcomes = way
+                .outcomes
+                .get_or_insert_with(|| self.outcomes_of((local, way.transition, way.messages.to_vec()), ask));
+            let Some(outcomes) = outcomes else { continue };
+            if !self.leaves_out_idle_steps || outcomes.iter().any(|outcome| outcome.changes(local)) {
+                found.push(lacks);
+            }
+        }
+        self.ways[local as usize] = Some(ways);
+        true
+    }
+
+    /// As [`ProcessGraph::effective`], without asking what makes no difference to the answer; `None` if that cannot be
+    /// told by bits.
+    pub(super) fn effective_by_bits(
+        &mut self,
+        local: LocalId,
+        ask: &mut AskContext<'_>,
+    ) -> Option<Vec<MessageId>> {
+        if !ask.model.forgeable(self.id).is_empty() {
+            return None;
+        }
+        let bits = self.bits.as_mut()?;
+        let first = |all, message| bits.first(ask.mail.entry(message)).map(|bit| all | bit);
+        let Some(heard) = self.seen.heard().try_fold(0, first) else {
+            self.outgrow_bits();
+            return None;
+        };
+        if !self.learn_ways(local, heard, ask) {
+            return None;
+        }
+        self.consider_all(local, heard, ask);
+        let mut ways = self.ways[local as usize].take()?;
+        let mut effective = 0;
+        for way in ways.ways.iter_mut().filter(|way| way.consumed & !heard == 0) {
+            if way.consumed & !effective == 0 {
+                continue;
+            }
+            let outcomes = way
+                .outcomes
+                .get_or_insert_with(|| self.outcomes_of((local, way.transition, way.messages.to_vec()), ask));
+            let Some(outcomes) = outcomes else { continue };
+            if outcomes.iter().any(|outcome| outcome.changes(local))
+                || !self.leaves_out_idle_steps && way.messages.len() > 1
+            {
+                effective |= way.consumed;
+            }
+        }
+        self.ways[local as usize] = Some(ways);
+        let bits = self.bits.as_ref()?;
+        Some(bits.entries(effective).map(|entry| entry.message).collect())
+    }
+
+    /// The senders of some messages to the process.
+    pub(in crate::kernel) fn senders(&self, messages: InboxMask) -> impl Iterator<Item = usize> {
+        let bits = self.bits.as_ref();
+        bits.into_iter().flat_map(move |known| bits_of(messages).map(|bit| known.entry(bit).from().index()))
+    }
+
+    /// A reduction asks what transitions would select of these messages.
+    fn consider_all(&mut self, local: LocalId, mask: InboxMask, ask: &AskContext<'_>) {
+        let (Some(questions), Some(bits)) = (&mut self.questions, &self.bits) else { return };
+        for transition in 0..ask.model.process(self.id).transitions().len() {
+            let messages = bits.entries(mask & bits.firsts()).map(|entry| entry.message);
+            questions.considered.offer_messages(local, transition, messages);
+        }
+    }
+}
