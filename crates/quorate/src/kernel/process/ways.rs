@@ -65,10 +65,12 @@ impl ProcessGraph {
 
     /// Are all steps of its configurations transitions that end as they should?
     fn steps_are_plain(&self, model: &Model) -> bool {
+        if self.bits.is_none() {
+            return false;
+        }
         let limits = model.fault_limits_of(self.id);
         let World { losses, duplications, .. } = *model.world();
-        self.bits.is_some()
-            && losses + duplications == 0
+        losses + duplications == 0
             && !limits.crashes
             && !limits.stops
             && limits.restarts == 0
