@@ -6,7 +6,7 @@ use super::state::State;
 use crate::base::{ProcessId, ProcessSet, fold, heed};
 
 /// Walks go on until so many in a row see nothing new; each has at most so many steps.
-const WALKS_IN_VAIN: usize = 4;
+const WALKS_IN_VAIN: usize = 16;
 
 const WALK_STEPS: usize = 100;
 

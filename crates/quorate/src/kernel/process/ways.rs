@@ -12,7 +12,7 @@ use std::sync::Arc;
 use super::context::AskContext;
 use super::graph::ProcessGraph;
 use super::inbox_bits::{InboxMask, bits as bits_of};
-use super::mail::{MessageId, NOTHING};
+use super::mail::{MessageId, Messages, NOTHING};
 use super::seen::Edge;
 use super::values::{ConfigurationId, ConfigurationStep, Lead, LocalId, LocalStep};
 use crate::model::{Consumptions, Model};
@@ -28,9 +28,13 @@ pub(in crate::kernel) struct Ways {
     known: InboxMask,
     /// Those of them among which a configuration had to select.
     offered: InboxMask,
+    /// Those of them that a reduction has asked about.
+    considered: InboxMask,
     /// A selection panics, or there are too many ways.
     unusable: bool,
     ways: Vec<Way>,
+    /// What each of them consumes. PERF: in one place, since most ways are looked at in vain.
+    consumed: Vec<InboxMask>,
 }
 
 /// A transition with messages that it may consume.
@@ -216,56 +220,75 @@ impl ProcessGraph {
                 }));
             }
         }
+        found.consumed = found.ways.iter().map(|way| way.consumed).collect();
         let usable = !found.unusable;
         self.ways[at] = Some(found);
         usable
     }
 
-    /// What a configuration could consume if it had some messages besides its own: for each way the messages that it
-    /// lacks, handed to `found`. Says whether that could be told.
+    /// Some messages to the process as bits; `None` if these do not suffice.
+    pub(in crate::kernel) fn bits_of_messages(
+        &mut self,
+        messages: &[MessageId],
+        mail: &Messages,
+    ) -> Option<InboxMask> {
+        let bits = self.bits.as_mut()?;
+        let first = |all, message: &MessageId| bits.first(mail.entry(*message)).map(|bit| all | bit);
+        let mask = messages.iter().try_fold(0, first);
+        if mask.is_none() {
+            self.outgrow_bits();
+        }
+        mask
+    }
+
+    /// What a configuration could consume if it had some messages besides its own: for each way the senders of those that
+    /// it lacks, as bits at their places. With `fewest`, without senders among whom are all those of another way. Says
+    /// whether that could be told.
     pub(in crate::kernel) fn lacking(
         &mut self,
         configuration: ConfigurationId,
-        besides: &[MessageId],
+        besides: InboxMask,
+        (place, fewest): (&[usize], bool),
         ask: &mut AskContext<'_>,
-        found: &mut Vec<InboxMask>,
+        found: &mut Vec<u64>,
     ) -> bool {
         let Some((local, past, mask)) = self.mask(configuration) else { return false };
         if past.crashed {
             return true;
         }
-        if !ask.model.forgeable(self.id).is_empty() {
-            return false;
-        }
-        let bits = self.bits.as_mut().expect("as above");
-        let Some(besides) = besides
-            .iter()
-            .try_fold(0, |all, message| bits.first(ask.mail.entry(*message)).map(|bit| all | bit))
-        else {
-            self.outgrow_bits();
-            return false;
-        };
         let coming = besides & self.live_mask(local) & !mask;
-        if !self.learn_ways(local, mask | coming, ask) {
+        if !ask.model.forgeable(self.id).is_empty() || !self.learn_ways(local, mask | coming, ask) {
             return false;
         }
-        self.consider_all(local, mask | coming, ask);
         let mut ways = self.ways[local as usize].take().expect("they were learnt");
-        for way in &mut ways.ways {
-            let lacks = way.consumed & !mask;
-            if lacks == 0 || lacks & !coming != 0 || found.contains(&lacks) {
+        self.consider_bits(local, mask | coming, &mut ways, ask);
+        for (at, consumed) in ways.consumed.iter().enumerate() {
+            let lacks = consumed & !mask;
+            if lacks == 0 || lacks & !coming != 0 {
                 continue;
             }
+            let senders = self.senders(lacks, place);
+            let says_more = |known: &u64| if fewest { known & !senders == 0 } else { *known == senders };
+            if found.iter().any(says_more) {
+                continue;
+            }
+            let way = &mut ways.ways[at];
             let outcomes = way
                 .outcomes
                 .get_or_insert_with(|| self.outcomes_of((local, way.transition, way.messages.to_vec()), ask));
             let Some(outcomes) = outcomes else { continue };
             if !self.leaves_out_idle_steps || outcomes.iter().any(|outcome| outcome.changes(local)) {
-                found.push(lacks);
+                found.push(senders);
             }
         }
         self.ways[local as usize] = Some(ways);
         true
+    }
+
+    /// The senders of some messages, as bits at their places.
+    fn senders(&self, messages: InboxMask, place: &[usize]) -> u64 {
+        let Some(bits) = &self.bits else { return 0 };
+        bits_of(messages).fold(0, |all, bit| all | 1 << place[bits.entry(bit).from().index()])
     }
 
     /// As [`ProcessGraph::effective`], without asking what makes no difference to the answer; `None` if that cannot be
@@ -278,17 +301,13 @@ impl ProcessGraph {
         if !ask.model.forgeable(self.id).is_empty() {
             return None;
         }
-        let bits = self.bits.as_mut()?;
-        let first = |all, message| bits.first(ask.mail.entry(message)).map(|bit| all | bit);
-        let Some(heard) = self.seen.heard().try_fold(0, first) else {
-            self.outgrow_bits();
-            return None;
-        };
+        let heard: Vec<MessageId> = self.seen.heard().collect();
+        let heard = self.bits_of_messages(&heard, &ask.mail)?;
         if !self.learn_ways(local, heard, ask) {
             return None;
         }
-        self.consider_all(local, heard, ask);
         let mut ways = self.ways[local as usize].take()?;
+        self.consider_bits(local, heard, &mut ways, ask);
         let mut effective = 0;
         for way in ways.ways.iter_mut().filter(|way| way.consumed & !heard == 0) {
             if way.consumed & !effective == 0 {
@@ -309,17 +328,16 @@ impl ProcessGraph {
         Some(bits.entries(effective).map(|entry| entry.message).collect())
     }
 
-    /// The senders of some messages to the process.
-    pub(in crate::kernel) fn senders(&self, messages: InboxMask) -> impl Iterator<Item = usize> {
-        let bits = self.bits.as_ref();
-        bits.into_iter().flat_map(move |known| bits_of(messages).map(|bit| known.entry(bit).from().index()))
-    }
-
     /// A reduction asks what transitions would select of these messages.
-    fn consider_all(&mut self, local: LocalId, mask: InboxMask, ask: &AskContext<'_>) {
+    fn consider_bits(&mut self, local: LocalId, mask: InboxMask, ways: &mut Ways, ask: &AskContext<'_>) {
         let (Some(questions), Some(bits)) = (&mut self.questions, &self.bits) else { return };
+        let new = mask & bits.firsts() & !ways.considered;
+        ways.considered |= new;
+        if new == 0 {
+            return;
+        }
         for transition in 0..ask.model.process(self.id).transitions().len() {
-            let messages = bits.entries(mask & bits.firsts()).map(|entry| entry.message);
+            let messages = bits.entries(new).map(|entry| entry.message);
             questions.considered.offer_messages(local, transition, messages);
         }
     }

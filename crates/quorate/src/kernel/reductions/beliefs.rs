@@ -97,13 +97,13 @@ impl ProcessStates {
 
     /// How many configurations it can be in.
     #[inline]
-    pub(super) fn member_count(&self, state: u32) -> usize {
+    pub(in crate::kernel) fn member_count(&self, state: u32) -> usize {
         self.beliefs.as_ref().map_or(1, |beliefs| beliefs.sets.list(state).len())
     }
 
     /// One of the configurations that it can be in.
     #[inline]
-    pub(super) fn member(&self, state: u32, at: usize) -> ConfigurationId {
+    pub(in crate::kernel) fn member(&self, state: u32, at: usize) -> ConfigurationId {
         self.beliefs.as_ref().map_or(state, |beliefs| beliefs.sets.list(state)[at])
     }
 

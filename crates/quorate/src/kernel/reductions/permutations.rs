@@ -6,9 +6,10 @@
 //! Held by: testkit/tests/reductions.rs.
 
 use std::collections::HashMap;
+use std::hash::BuildHasherDefault;
 
 use super::symmetry::Renaming;
-use crate::base::fold;
+use crate::base::{FoldHasher, fold};
 use crate::kernel::process::{ConfigurationId, InboxMask, LocalId, MessageId, bits};
 
 const UNKNOWN: u32 = u32::MAX;
@@ -24,10 +25,12 @@ pub(super) struct Permutations {
     processes: usize,
     /// How many members each group has.
     sizes: Vec<usize>,
-    numbers: HashMap<Box<[u8]>, usize>,
+    numbers: HashMap<Box<[u8]>, usize, BuildHasherDefault<FoldHasher>>,
     known: Vec<Permutation>,
-    /// The identity with one exchange, for each exchange.
-    exchanges: Vec<Box<[u8]>>,
+    /// The identity with one exchange, for each exchange, and its number if it has one.
+    exchanges: Vec<(Box<[u8]>, Option<usize>)>,
+    /// For each process and state, whether exchanges leave it as it is: two bits for each of the first few.
+    fixed: Vec<Vec<u32>>,
     /// For each process (permutation, state, image).
     cache: Vec<Vec<(u32, u32, u32)>>,
     /// Room for what bringing a vector into order needs.
@@ -60,16 +63,17 @@ impl Permutations {
             for at in start..start + size - 1 {
                 let mut order = identity.clone();
                 order.swap(at, at + 1);
-                exchanges.push(order.into());
+                exchanges.push((order.into(), None));
             }
             start += size;
         }
         Permutations {
             processes,
             sizes,
-            numbers: HashMap::new(),
+            numbers: HashMap::default(),
             known: Vec::new(),
             exchanges,
+            fixed: vec![Vec::new(); processes],
             cache: vec![Vec::new(); processes],
             sums: Vec::new(),
             order: Vec::new(),
@@ -85,8 +89,9 @@ impl Permutations {
             return *known;
         }
         if self.known.len() >= REMEMBERED {
-            (self.numbers, self.known) = (HashMap::new(), Vec::new());
+            (self.numbers, self.known) = (HashMap::default(), Vec::new());
             self.cache.iter_mut().for_each(Vec::clear);
+            self.exchanges.iter_mut().for_each(|(_, number)| *number = None);
         }
         let permutation = Permutation {
             exchanges: self.sorting(order),
@@ -124,9 +129,61 @@ impl Permutations {
 
     /// Two neighbours in a group change places.
     pub(super) fn exchange(&mut self, exchange: usize, vector: &mut [u32], renaming: &mut Renaming<'_, '_>) {
-        let order = self.exchanges[exchange].clone();
-        let permutation = self.number(&order);
+        let permutation = self.number_of_exchange(exchange);
         self.apply(permutation, vector, renaming);
+    }
+
+    fn number_of_exchange(&mut self, exchange: usize) -> usize {
+        if let (_, Some(known)) = self.exchanges[exchange] {
+            return known;
+        }
+        let order = self.exchanges[exchange].0.clone();
+        let number = self.number(&order);
+        self.exchanges[exchange].1 = Some(number);
+        number
+    }
+
+    /// Is a vector as before when two neighbours have changed places?
+    pub(super) fn is_fixed(
+        &mut self,
+        exchange: usize,
+        vector: &[u32],
+        renaming: &mut Renaming<'_, '_>,
+    ) -> bool {
+        let permutation = self.number_of_exchange(exchange);
+        vector.iter().enumerate().all(|(process, state)| {
+            let to = renaming.images.place(exchange, process);
+            if to == process {
+                self.fixes(exchange, process, *state, renaming)
+            } else {
+                self.image(permutation, process, to, *state, renaming) == vector[to]
+            }
+        })
+    }
+
+    /// Does an exchange leave a state as it is of a process that it does not move?
+    fn fixes(
+        &mut self,
+        exchange: usize,
+        process: usize,
+        state: u32,
+        renaming: &mut Renaming<'_, '_>,
+    ) -> bool {
+        let (known, fixed) = (1u32.checked_shl(2 * number(exchange)), 2u32.checked_shl(2 * number(exchange)));
+        let at = state as usize;
+        if self.fixed[process].len() <= at {
+            self.fixed[process].resize(at + 1, 0);
+        }
+        let bits = self.fixed[process][at];
+        if let (Some(known), Some(fixed)) = (known, fixed)
+            && bits & known != 0
+        {
+            return bits & fixed != 0;
+        }
+        let permutation = self.number_of_exchange(exchange);
+        let same = self.image(permutation, process, process, state, renaming) == state;
+        self.fixed[process][at] |= known.unwrap_or(0) | if same { fixed.unwrap_or(0) } else { 0 };
+        same
     }
 
     /// What becomes of a vector.
@@ -158,7 +215,7 @@ impl Permutations {
         state: u32,
         renaming: &mut Renaming<'_, '_>,
     ) -> u32 {
-        let number = u32::try_from(permutation).expect("few are remembered");
+        let number = number(permutation);
         if self.cache[process].is_empty() {
             self.cache[process].resize(CACHE, (UNKNOWN, UNKNOWN, UNKNOWN));
         }
@@ -279,8 +336,13 @@ impl Permutations {
             (known.messages.capacity() + numbers) * size_of::<u32>()
         };
         let cache: usize = self.cache.iter().map(|cache| cache.capacity() * 12).sum();
-        (self.known.iter().map(of).sum::<usize>() + cache) as u64
+        let fixed: usize = self.fixed.iter().map(|fixed| fixed.capacity() * 4).sum();
+        (self.known.iter().map(of).sum::<usize>() + cache + fixed) as u64
     }
+}
+
+fn number(small: usize) -> u32 {
+    u32::try_from(small).expect("there are few")
 }
 
 fn remember(images: &mut Vec<u32>, number: u32, image: u32) {

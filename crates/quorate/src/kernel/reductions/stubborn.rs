@@ -48,6 +48,8 @@ pub(in crate::kernel) struct Stubborn {
     futures: Futures,
     /// The steps that may be repeated for ever.
     sticky: HashSet<(ProcessId, Edge)>,
+    /// For each process and list of messages to it, their bits.
+    list_bits: Vec<Vec<Option<InboxMask>>>,
     /// For each process, state and messages that may come, where `waiting_for` says for whom it waits.
     missing: Vec<PairMap>,
     ranges: Vec<(u32, u32)>,
@@ -105,6 +107,7 @@ impl Stubborn {
             place,
             futures: Futures::new(of_locals, needs.refinement),
             sticky,
+            list_bits: vec![Vec::new(); processes.len()],
             missing: (0..processes.len()).map(|_| PairMap::default()).collect(),
             ranges: Vec::new(),
             waiting_for: Vec::new(),
@@ -232,17 +235,22 @@ impl Stubborn {
         looking: &mut Looking<'_, '_>,
     ) -> Vec<u64> {
         let Looking { states_of, ask, .. } = looking;
+        let coming_bits = self.bits_of_list(process, coming, states_of, ask);
         let coming: Vec<MessageId> = self.futures.messages(process, coming).to_vec();
-        let mut found: BTreeSet<u64> = BTreeSet::new();
-        let mut lacking: Vec<InboxMask> = Vec::new();
+        // Who waits for one of few waits for one of more.
+        let fewest = self.needs.refinement.by_quorum() && self.needs.refinement.by_reply();
+        let mut found: Vec<u64> = Vec::new();
         let sender = |message: &MessageId, ask: &AskContext<'_>| {
             1u64 << self.place[ask.mail.envelope(*message).from.index()]
         };
-        for member in states_of[process].members(state) {
+        for at in 0..states_of[process].member_count(state) {
+            let member = states_of[process].member(state, at);
             let graph = &mut states_of[process].graph;
-            if !graph.lacking(member, &coming, ask, &mut lacking) {
+            let by_bits = coming_bits
+                .is_some_and(|bits| graph.lacking(member, bits, (&self.place, fewest), ask, &mut found));
+            if !by_bits {
                 for (_, lacks) in graph.missing(member, &coming, ask) {
-                    found.insert(lacks.iter().fold(0, |all, message| all | sender(message, ask)));
+                    found.push(lacks.iter().fold(0, |all, message| all | sender(message, ask)));
                 }
             }
             if graph.may_lose_or_double(member, ask) {
@@ -250,18 +258,34 @@ impl Stubborn {
                 found.extend(coming.iter().map(|message| sender(message, ask)));
             }
         }
-        for lacks in lacking {
-            let senders = states_of[process].graph.senders(lacks);
-            found.insert(senders.fold(0, |all, sender| all | 1 << self.place[sender]));
-        }
-        let mut found: Vec<u64> = found.into_iter().collect();
-        if self.needs.refinement.by_quorum() && self.needs.refinement.by_reply() {
-            // Who waits for one of few waits for one of more.
+        found.sort_unstable();
+        found.dedup();
+        if fewest {
             let all = found.clone();
             found.retain(|senders| !all.iter().any(|fewer| fewer != senders && fewer & senders == *fewer));
         }
         found.sort_unstable_by_key(|senders| (senders.count_ones(), *senders));
         found
+    }
+
+    /// A list of messages to a process as bits, if its inboxes are bits.
+    fn bits_of_list(
+        &mut self,
+        process: usize,
+        list: u32,
+        states_of: &mut [ProcessStates],
+        ask: &AskContext<'_>,
+    ) -> Option<InboxMask> {
+        let known = &mut self.list_bits[process];
+        let at = list as usize;
+        if known.len() <= at {
+            known.resize(at + 1, None);
+        }
+        if known[at].is_none() {
+            let messages = self.futures.messages(process, list);
+            known[at] = states_of[process].graph.bits_of_messages(messages, &ask.mail);
+        }
+        known[at]
     }
 
     /// What matters of a state of a process, whose steps are so many.

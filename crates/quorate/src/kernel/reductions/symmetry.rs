@@ -111,14 +111,7 @@ impl Symmetry {
 
     /// Where members have equal keys, exchanging them mostly changes nothing. Else one of all possibilities is taken.
     fn break_ties(&mut self, vector: &mut [u32], ties: &[usize], renaming: &mut Renaming<'_, '_>) {
-        let mut changed = Vec::new();
-        let all_the_same = ties.iter().all(|exchange| {
-            changed.clear();
-            changed.extend_from_slice(vector);
-            self.permutations.exchange(*exchange, &mut changed, renaming);
-            changed == vector
-        });
-        if all_the_same {
+        if ties.iter().all(|exchange| self.permutations.is_fixed(*exchange, vector, renaming)) {
             return;
         }
         let orbit = self.orbit(vector.to_vec(), ties, renaming);
