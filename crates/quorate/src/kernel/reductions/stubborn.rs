@@ -192,7 +192,8 @@ impl Stubborn {
                         // A quorum waits for everybody who could be in it.
                         added |= senders;
                     } else if senders & added == 0 {
-                        added |= senders & senders.wrapping_neg();
+                        let fewest_steps = |at: &usize| traits[self.order[*at]].steps;
+                        added |= bits(*senders).min_by_key(fewest_steps).map_or(0, |at| 1 << at);
                     }
                 }
             }
