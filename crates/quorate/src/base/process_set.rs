@@ -24,18 +24,8 @@ impl ProcessSet {
         ProcessSet((1 << process.index()) - 1)
     }
 
-    /// How many.
-    pub(crate) fn count(self) -> u32 {
-        self.0.count_ones()
-    }
-
     pub(crate) fn union(self, other: ProcessSet) -> Self {
         ProcessSet(self.0 | other.0)
-    }
-
-    /// All but these.
-    pub(crate) fn complement(self) -> Self {
-        ProcessSet(!self.0)
     }
 
     pub(crate) fn without(self, others: ProcessSet) -> Self {

@@ -47,6 +47,8 @@ pub struct Tuning {
     pub combinations_max: u64,
     /// How much may be compared to be sure of a symmetry before a search does without it.
     pub symmetry_max: usize,
+    /// After how many transitions a search whose reductions may be dropped has one without them beside it.
+    pub race_after: u64,
     /// What is left out, to show that the tests notice.
     pub mutants: Mutants,
 }
@@ -77,6 +79,7 @@ impl Tuning {
         stable_max: 200_000,
         combinations_max: 4_000_000,
         symmetry_max: 1 << 22,
+        race_after: 50_000,
         mutants: Mutants::NONE,
     };
 }

@@ -131,6 +131,8 @@ pub struct Reductions {
     pub refinement: Refinement,
     /// Where stubborn sets begin.
     pub seeds: Seeds,
+    /// They were not asked for: a search without them that ends first is as good.
+    pub may_be_dropped: bool,
 }
 
 impl Reductions {
@@ -149,7 +151,7 @@ impl Reductions {
 
     /// The strongest combination that can be used for a model, and what cannot be, with the reasons.
     pub fn strongest(model: &Model) -> (Self, Vec<Refused>) {
-        let mut reductions = Reductions::default();
+        let mut reductions = Reductions { may_be_dropped: true, ..Reductions::default() };
         let mut refused = Vec::new();
         for reduction in Reduction::ALL {
             match reduction.refuses(model) {

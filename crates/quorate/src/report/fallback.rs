@@ -32,6 +32,11 @@ pub enum Fallback {
     SymmetryWithin,
     /// Stages after the first start in the middle of runs, where processes may differ; and stones may differ in them.
     SymmetryInStages,
+    /// All reductions were dropped: the search without them was the first to end.
+    Overtaken {
+        /// How many states the search with them had seen.
+        states: u64,
+    },
     /// The search for a shorter counterexample was given up.
     Shortest {
         /// After so many states.
@@ -48,7 +53,7 @@ impl Fallback {
             Fallback::Symmetry(_) | Fallback::SymmetryWithin | Fallback::SymmetryInStages => {
                 Some(Reduction::Symmetry)
             }
-            Fallback::Shortest { .. } => None,
+            Fallback::Overtaken { .. } | Fallback::Shortest { .. } => None,
         }
     }
 }
@@ -73,6 +78,13 @@ impl fmt::Display for Fallback {
             }
             Fallback::SymmetryInStages => {
                 write!(f, "only the first stage starts where no process differs from another")
+            }
+            Fallback::Overtaken { states } => {
+                write!(
+                    f,
+                    "reductions were dropped after {states} states: they left out too little, and the search without \
+                     them was the first to end"
+                )
             }
             Fallback::Shortest { states } => {
                 write!(

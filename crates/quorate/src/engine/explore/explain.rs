@@ -61,13 +61,13 @@ fn path_to(
     let exact = Explore { visited: Visited::Exact, ..engine.clone() };
     let unlimited = Search { states_max: None, bytes_max: None, ..search.clone() };
     let mut run = Run::new(kernel, &exact, unlimited, true);
-    match run.search(watch) {
-        Ended::Violated(again) => match run.space.way_to(again.state, run.kernel) {
+    match run.search(kernel, watch) {
+        Ended::Violated(again) => match run.space.way_to(again.state, kernel) {
             Way::Known(path) | Way::Long(path) => Ok((path, again.panics)),
             Way::Forgotten => panic!("a bug in quorate: the second search has not remembered its way"),
         },
         Ended::Stopped(stopped) => Err(stopped),
-        Ended::Exhausted => {
+        Ended::Exhausted | Ended::Paused => {
             panic!("a bug in quorate: the second search does not find the violation of the first, {found:?}")
         }
     }

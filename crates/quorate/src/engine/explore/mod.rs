@@ -8,6 +8,7 @@
 mod explain;
 mod frontier;
 mod pairs;
+mod race;
 mod round;
 mod rows;
 mod run;
@@ -19,11 +20,12 @@ use std::sync::Arc;
 pub(super) use run::limit_reached;
 
 use self::explain::explain;
-use self::run::{Ended, Run, Violating, explore_once};
+use self::race::{Raced, may_race, race};
+use self::run::{Ended, Exploration, Run, Violating};
 use self::space::Way;
 use super::{Engine, Refusal, Search};
 use crate::base::ProcessId;
-use crate::kernel::{self, AllowedLocals, Kernel, Sleep, Tuning};
+use crate::kernel::{self, AllowedLocals, Kernel, Tuning};
 use crate::model::{Model, at_end};
 use crate::reduce::Reduction;
 use crate::report::{
@@ -186,7 +188,16 @@ impl Engine for Explore {
     }
 
     fn search(&self, model: &Model, search: &Search, watch: &mut dyn Watch) -> Report {
-        explore_and_read(model, self, search, watch, |_| ()).0
+        if !search.reductions.may_be_dropped || !may_race(self, search) {
+            return explore_and_read(model, self, search, watch, |_| ()).0;
+        }
+        let Raced { exploration, ended, overtaken } = race(model, self, search, watch);
+        let (mut report, kernel) = conclude(model, exploration, ended, watch);
+        report.fallbacks.extend(overtaken);
+        if matches!(report.verdict, Verdict::Unknown(_)) {
+            kernel.discard();
+        }
+        report
     }
 }
 
@@ -216,45 +227,45 @@ pub(crate) fn explore_and_read<T>(
     watch: &mut dyn Watch,
     read: impl FnOnce(&Kernel<'_>) -> T,
 ) -> (Report, T) {
-    let sleep = if engine.order == Order::Breadth { search.tuning.sleep } else { Sleep::Nobody };
-    let mut kernel = Kernel::new(model, &engine.kernel(search), sleep);
-    // Depth-first search is for finding violations, so it remembers the way from the start.
-    let recording = engine.order == Order::Depth;
-    let mut repeats = 1;
-    let (mut run, mut ended) = loop {
-        let (run, mut ended) = explore_once(&mut kernel, engine, search, recording, watch);
-        if ended == Ended::Exhausted
-            && !run.kernel.must_repeat()
-            && let Err(stopped) = heeding(watch.stop(), || run.kernel.conclude_symmetry())
-        {
-            ended = Ended::Stopped(stopped);
-        }
-        if ended != Ended::Exhausted || !run.kernel.must_repeat() {
-            break (run, ended);
-        }
-        // A reduction relies on what the search has seen of the processes: it must not have seen more since.
-        repeats += 1;
-    };
+    let mut exploration = Exploration::new(model, engine, search);
+    let ended = exploration.search(None, watch);
+    let (report, kernel) = conclude(model, exploration, ended, watch);
+    let read = read(&kernel);
+    if matches!(report.verdict, Verdict::Unknown(_)) {
+        kernel.discard();
+    }
+    (report, read)
+}
+
+/// The report on a search that has ended.
+fn conclude<'m>(
+    model: &'m Model,
+    exploration: Exploration<'m>,
+    mut ended: Ended,
+    watch: &mut dyn Watch,
+) -> (Report, Kernel<'m>) {
+    let Exploration { mut kernel, mut run, repeats, search, .. } = exploration;
     if let (Ended::Stopped(_), Some((_, state))) = (&ended, run.panicking) {
         // A limit does not undo what was found before it.
         ended = Ended::Violated(Violating { state, panics: true });
     }
     let (coverage, missed) = (run.coverage, run.space.missed_probability());
     let way = match &ended {
-        Ended::Violated(found) => run.space.way_to(found.state, run.kernel),
-        Ended::Exhausted | Ended::Stopped(_) => Way::Forgotten,
+        Ended::Violated(found) => run.space.way_to(found.state, &kernel),
+        Ended::Exhausted | Ended::Stopped(_) | Ended::Paused => Way::Forgotten,
     };
     let mut details = ExploreDetails { repeats, ..ExploreDetails::default() };
     // Nothing is proved before all was counted that is asked for, and code asked for the last time.
-    let counted = heeding(watch.stop(), || run.count(&mut details));
-    drop(run);
+    let counted = heeding(watch.stop(), || run.count(&mut kernel, &mut details));
+    let Run { engine, space, .. } = run;
+    drop(space);
     let concluded = heeding(watch.stop(), || kernel.conclude());
     if let (Ended::Exhausted, Some(stopped)) = (&ended, counted.and(concluded).err()) {
         ended = Ended::Stopped(stopped);
     }
     details.reductions = kernel.in_use();
     details.sleep_sets = kernel.uses_sleep_sets();
-    let mut fallbacks = given_up(model, &kernel, search);
+    let mut fallbacks = given_up(model, &kernel, &search);
     details.symmetry = kernel
         .symmetry_compared()
         .map(|(steps, handler_calls, combinations)| SymmetryCompared { steps, handler_calls, combinations });
@@ -267,8 +278,9 @@ pub(crate) fn explore_and_read<T>(
     };
     let verdict = match (unusable, ended) {
         (Some(stopped), _) | (None, Ended::Stopped(stopped)) => Verdict::Unknown(stopped),
+        (None, Ended::Paused) => unreachable!("who pauses a search goes on with it"),
         (None, Ended::Violated(found)) => {
-            let (verdict, shortest) = explain(model, &mut kernel, (engine, search), (found, way), watch);
+            let (verdict, shortest) = explain(model, &mut kernel, (&engine, &search), (found, way), watch);
             fallbacks.extend(shortest);
             verdict
         }
@@ -284,33 +296,28 @@ pub(crate) fn explore_and_read<T>(
         threads: search.threads,
         ..Report::new(model, verdict, coverage, Details::Explore(details))
     };
-    let read = read(&kernel);
-    if matches!(report.verdict, Verdict::Unknown(_)) {
-        kernel.discard();
-    }
-    (report, read)
+    (report, kernel)
 }
 
-impl Run<'_, '_> {
+impl Run {
     /// Counts what is asked for beside states.
-    fn count(&mut self, details: &mut ExploreDetails) {
+    fn count(&mut self, kernel: &mut Kernel<'_>, details: &mut ExploreDetails) {
         let Some(states) = self.space.states() else { return };
         let beliefs = self.search.reductions.has(Reduction::Beliefs);
         match self.engine.count {
             Count::SystemStates if !beliefs => {
-                details.system_states = Some(self.kernel.system_states(states));
+                details.system_states = Some(kernel.system_states(states));
             }
             Count::Orbits => {
-                let vectors: Vec<Vec<u32>> =
-                    states.map(|state| self.space.vector(state, self.kernel)).collect();
-                details.orbits = self.kernel.orbits(vectors.into_iter());
+                let vectors: Vec<Vec<u32>> = states.map(|state| self.space.vector(state, kernel)).collect();
+                details.orbits = kernel.orbits(vectors.into_iter());
             }
             Count::SystemStates | Count::Nothing => {}
         }
         if self.engine.census {
             let states = self.space.states().into_iter().flatten();
-            let vectors: Vec<Vec<u32>> = states.map(|state| self.space.vector(state, self.kernel)).collect();
-            details.census = Some(self.kernel.seen_in(vectors.into_iter()));
+            let vectors: Vec<Vec<u32>> = states.map(|state| self.space.vector(state, kernel)).collect();
+            details.census = Some(kernel.seen_in(vectors.into_iter()));
         }
     }
 }

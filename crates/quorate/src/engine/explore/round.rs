@@ -6,6 +6,7 @@
 //! the order of the new states, so a search is the same for every number of threads.
 
 use std::ops::Range;
+use std::sync::OnceLock;
 
 use rayon::ThreadPool;
 use rayon::prelude::*;
@@ -20,7 +21,9 @@ type Sum = (Expanded, Vec<Unknown>, Vec<Found>);
 
 /// The threads and the buffers, kept from round to round.
 pub(super) struct Expander {
-    pool: ThreadPool,
+    threads: usize,
+    /// Started when there is something to do.
+    pool: OnceLock<ThreadPool>,
     /// How many states a thread expands at a time.
     chunk: usize,
     chunks: Vec<Chunk>,
@@ -56,9 +59,22 @@ struct Scratch {
 
 impl Expander {
     pub(super) fn new(threads: usize, chunk: usize, recording: bool) -> Self {
-        let pool =
-            rayon::ThreadPoolBuilder::new().num_threads(threads).build().expect("threads can be started");
-        Expander { pool, chunk, chunks: Vec::new(), used: 0, recording, parents: Vec::new() }
+        Expander {
+            threads,
+            pool: OnceLock::new(),
+            chunk,
+            chunks: Vec::new(),
+            used: 0,
+            recording,
+            parents: Vec::new(),
+        }
+    }
+
+    fn pool(&self) -> &ThreadPool {
+        self.pool.get_or_init(|| {
+            let builder = rayon::ThreadPoolBuilder::new().num_threads(self.threads);
+            builder.build().expect("threads can be started")
+        })
     }
 
     /// How many tasks a thread takes at least: all of them where there is too little work to share.
@@ -72,8 +88,10 @@ impl Expander {
         self.chunks.resize_with(tasks.len().max(self.chunks.len()), Chunk::default);
         let min_len = self.at_least(tasks.iter().map(|states| states.len()).sum());
         self.used = tasks.len();
+        self.pool();
         let (recording, chunks, heeded) = (self.recording, &mut self.chunks[..self.used], Heeded::here());
-        self.pool.install(|| {
+        let Some(pool) = self.pool.get() else { unreachable!("it was just started") };
+        pool.install(|| {
             let all = chunks.par_iter_mut().zip(tasks).with_min_len(min_len);
             all.for_each_init(Scratch::default, |scratch, (chunk, states)| {
                 heeded.within(|| chunk.expand(kernel, states, scratch, recording));
@@ -126,7 +144,7 @@ impl Expander {
                 })
                 .unzip()
         };
-        let ((), (new, parents)) = self.pool.install(|| rayon::join(|| heeded.within(meanwhile), insert));
+        let ((), (new, parents)) = self.pool().install(|| rayon::join(|| heeded.within(meanwhile), insert));
         self.parents.extend(parents.into_iter().flatten());
         new.into_iter().sum::<usize>() as u64
     }

@@ -10,52 +10,125 @@ use super::space::Space;
 use super::{Explore, Order};
 use crate::base::heed;
 use crate::engine::Search;
-use crate::kernel::{Kernel, State};
+use crate::kernel::{Kernel, Sleep, State};
+use crate::model::Model;
 use crate::report::{Coverage, Stopped, Watch, heeding};
 
-/// One search from the start. One that gets far starts again, with the system split in a better way. The first states
-/// keep where they came from: should there be no time to look for the way to a violation, it is known.
-pub(super) fn explore_once<'r, 'm>(
-    kernel: &'r mut Kernel<'m>,
-    engine: &'r Explore,
-    search: &Search,
+/// A search from the start, repeated as long as its reductions rely on something that it had not seen. It can pause. One
+/// that gets far starts again, with the system split in a better way. The first states keep where they came from: should
+/// there be no time to look for the way to a violation, it is known.
+pub(super) struct Exploration<'m> {
+    pub(super) kernel: Kernel<'m>,
+    pub(super) run: Run,
+    pub(super) repeats: u32,
+    pub(super) search: Search,
     recording: bool,
-    watch: &mut dyn Watch,
-) -> (Run<'r, 'm>, Ended) {
-    let first_states = search.tuning.first_states;
-    let first = Search {
-        states_max: Some(search.states_max.map_or(first_states, |max| max.min(first_states))),
-        ..search.clone()
-    };
-    let prepared = heeding(watch.stop(), || kernel.prepare());
-    let mut run = Run::new(kernel, engine, first, true);
-    if run.kernel.searches_vectors() {
-        run.search = search.clone();
+    stage: Stage,
+    /// Transitions of runs that were begun again.
+    before: u64,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Stage {
+    /// Reductions are to be built on what was seen.
+    Unprepared,
+    /// The first states are searched, with the system split as it was declared.
+    First,
+    /// There is no reason to begin again before the end.
+    Whole,
+}
+
+impl<'m> Exploration<'m> {
+    pub(super) fn new(model: &'m Model, engine: &Explore, search: &Search) -> Self {
+        let sleep = if engine.order == Order::Breadth { search.tuning.sleep } else { Sleep::Nobody };
+        let kernel = Kernel::new(model, &engine.kernel(search), sleep);
+        // Depth-first search is for finding violations, so it remembers the way from the start.
+        let recording = engine.order == Order::Depth;
+        let run = Run::new(&kernel, engine, search.clone(), true);
+        let (stage, search) = (Stage::Unprepared, search.clone());
+        Exploration { kernel, run, repeats: 1, search, recording, stage, before: 0 }
     }
-    let ended = prepared.map_or_else(Ended::Stopped, |()| run.search(watch));
-    run.search = search.clone();
-    if run.kernel.searches_vectors()
-        || ended != Ended::Stopped(Stopped::States(first_states))
-        || search.states_max == Some(first_states)
-    {
-        return (run, ended);
+
+    /// How many transitions it has taken, with those of runs that were begun again.
+    pub(super) fn transitions(&self) -> u64 {
+        self.before + self.run.coverage.transitions
     }
-    let Run { kernel, coverage, .. } = run;
-    let mut stopped = None;
-    let split = heeding(watch.stop(), || {
-        kernel.split_anew(4 * coverage.depth + 16, &mut |bytes| {
-            stopped = watch.progress(&Coverage { bytes, ..coverage });
-            search.bytes_max.is_some_and(|limit| bytes >= limit) || stopped.is_some()
+
+    /// Searches until it ends, or has taken so many transitions.
+    pub(super) fn search(&mut self, pause_at: Option<u64>, watch: &mut dyn Watch) -> Ended {
+        loop {
+            if self.stage == Stage::Unprepared
+                && let Err(stopped) = self.prepare(watch)
+            {
+                return Ended::Stopped(stopped);
+            }
+            self.run.pause_at = pause_at.map(|at| at.saturating_sub(self.before));
+            let ended = self.run.search(&mut self.kernel, watch);
+            let first = Ended::Stopped(Stopped::States(self.search.tuning.first_states));
+            if self.stage == Stage::First {
+                self.run.search = self.search.clone();
+                self.stage = Stage::Whole;
+                if ended == first && self.search.states_max != Some(self.search.tuning.first_states) {
+                    match self.split_anew(watch) {
+                        Ok(()) => continue,
+                        Err(stopped) => return Ended::Stopped(stopped),
+                    }
+                }
+                if ended == Ended::Paused {
+                    self.stage = Stage::First;
+                    self.limit_to_first_states();
+                }
+            }
+            if ended != Ended::Exhausted {
+                return ended;
+            }
+            if !self.kernel.must_repeat()
+                && let Err(stopped) = heeding(watch.stop(), || self.kernel.conclude_symmetry())
+            {
+                return Ended::Stopped(stopped);
+            }
+            if !self.kernel.must_repeat() {
+                return Ended::Exhausted;
+            }
+            // A reduction relies on what the search has seen of the processes: it must not have seen more since.
+            self.before += self.run.coverage.transitions;
+            self.repeats += 1;
+            self.stage = Stage::Unprepared;
+        }
+    }
+
+    fn prepare(&mut self, watch: &mut dyn Watch) -> Result<(), Stopped> {
+        let prepared = heeding(watch.stop(), || self.kernel.prepare());
+        self.run = Run::new(&self.kernel, &self.run.engine, self.search.clone(), true);
+        self.stage = if self.kernel.searches_vectors() { Stage::Whole } else { Stage::First };
+        if self.stage == Stage::First {
+            self.limit_to_first_states();
+        }
+        prepared
+    }
+
+    fn limit_to_first_states(&mut self) {
+        let first = self.search.tuning.first_states;
+        self.run.search.states_max = Some(self.search.states_max.map_or(first, |max| max.min(first)));
+    }
+
+    fn split_anew(&mut self, watch: &mut dyn Watch) -> Result<(), Stopped> {
+        let coverage = self.run.coverage;
+        let bytes_max = self.search.bytes_max;
+        let mut stopped = None;
+        let split = heeding(watch.stop(), || {
+            self.kernel.split_anew(4 * coverage.depth + 16, &mut |bytes| {
+                stopped = watch.progress(&Coverage { bytes, ..coverage });
+                bytes_max.is_some_and(|limit| bytes >= limit) || stopped.is_some()
+            });
         });
-    });
-    let mut run = Run::new(kernel, engine, search.clone(), recording);
-    if let Some(stopped) = stopped.or(split.err()) {
+        self.before += coverage.transitions;
+        self.run = Run::new(&self.kernel, &self.run.engine, self.search.clone(), self.recording);
+        let Some(stopped) = stopped.or(split.err()) else { return Ok(()) };
         // What was seen before the search could start again has been seen.
-        run.coverage = coverage;
-        return (run, Ended::Stopped(stopped));
+        self.run.coverage = coverage;
+        Err(stopped)
     }
-    let ended = run.search(watch);
-    (run, ended)
 }
 
 /// How a search ended.
@@ -64,6 +137,8 @@ pub(super) enum Ended {
     Exhausted,
     Stopped(Stopped),
     Violated(Violating),
+    /// It can go on.
+    Paused,
 }
 
 /// A state that violates, by itself or with a step that panics.
@@ -74,34 +149,33 @@ pub(super) struct Violating {
 }
 
 /// A search in progress.
-pub(super) struct Run<'r, 'm> {
-    pub(super) kernel: &'r mut Kernel<'m>,
-    pub(super) engine: &'r Explore,
+pub(super) struct Run {
+    pub(super) engine: Explore,
     pub(super) search: Search,
-    pub(super) space: Box<dyn Space>,
+    pub(super) space: Box<dyn Space + Send>,
     pub(super) coverage: Coverage,
     /// The first state with a step that panics, and its depth.
     pub(super) panicking: Option<(u32, State)>,
+    /// After how many transitions to pause.
+    pause_at: Option<u64>,
+    /// Something lies beyond the bound.
+    cut: bool,
 }
 
-impl<'r, 'm> Run<'r, 'm> {
-    pub(super) fn new(
-        kernel: &'r mut Kernel<'m>,
-        engine: &'r Explore,
-        search: Search,
-        recording: bool,
-    ) -> Self {
-        let space: Box<dyn Space> = if kernel.searches_vectors() {
+impl Run {
+    pub(super) fn new(kernel: &Kernel<'_>, engine: &Explore, search: Search, recording: bool) -> Self {
+        let space: Box<dyn Space + Send> = if kernel.searches_vectors() {
             Box::new(Rows::new(&kernel.initial_vector(), engine.order))
         } else {
             Box::new(Pairs::new(kernel.initial(), engine, &search, recording))
         };
         let coverage = Coverage { states: 1, frontier: 1, ..Coverage::default() };
-        Run { kernel, engine, search, space, coverage, panicking: None }
+        let engine = engine.clone();
+        Run { engine, search, space, coverage, panicking: None, pause_at: None, cut: false }
     }
 
-    pub(super) fn search(&mut self, watch: &mut dyn Watch) -> Ended {
-        heeding(watch.stop(), || self.rounds(watch)).unwrap_or_else(|stopped| {
+    pub(super) fn search(&mut self, kernel: &mut Kernel<'_>, watch: &mut dyn Watch) -> Ended {
+        heeding(watch.stop(), || self.rounds(kernel, watch)).unwrap_or_else(|stopped| {
             let expanded = self.space.left_over();
             self.panicking = self.panicking.or(expanded.panicking.map(|state| (self.coverage.depth, state)));
             let violating = expanded.violating.map(|state| Violating { state, panics: false });
@@ -109,8 +183,7 @@ impl<'r, 'm> Run<'r, 'm> {
         })
     }
 
-    fn rounds(&mut self, watch: &mut dyn Watch) -> Ended {
-        let mut cut = false;
+    fn rounds(&mut self, kernel: &mut Kernel<'_>, watch: &mut dyn Watch) -> Ended {
         while let Some(depth) = self.space.take() {
             heed();
             // A panic is one step further than its state: states as near as that may violate by themselves.
@@ -119,39 +192,41 @@ impl<'r, 'm> Run<'r, 'm> {
             }
             self.coverage.depth = self.coverage.depth.max(depth);
             let too_far = self.search.depth_max.is_some_and(|limit| depth >= limit);
-            let expanded = self.space.expand(self.kernel, too_far);
+            let expanded = self.space.expand(kernel, too_far);
             self.coverage.transitions += expanded.transitions;
             self.coverage.terminal_states += expanded.terminal;
             if let Some(state) = expanded.violating {
                 return Ended::Violated(Violating { state, panics: false });
             }
             self.panicking = self.panicking.or(expanded.panicking.map(|state| (depth, state)));
-            cut |= too_far && expanded.transitions > 0;
-            self.coverage.states += self.space.insert(self.kernel, too_far);
-            self.kernel.check_symmetry();
-            self.measure();
-            if self.kernel.too_many_beliefs() || self.kernel.gives_up_symmetry() {
+            self.cut |= too_far && expanded.transitions > 0;
+            self.coverage.states += self.space.insert(kernel, too_far);
+            kernel.check_symmetry();
+            self.measure(kernel);
+            if kernel.too_many_beliefs() || kernel.gives_up_symmetry() {
                 return Ended::Exhausted;
             }
-            if let Some(stopped) = watch
-                .progress(&self.coverage)
-                .or_else(|| limit_reached(self.kernel, &self.search, &self.coverage))
+            if let Some(stopped) =
+                watch.progress(&self.coverage).or_else(|| limit_reached(kernel, &self.search, &self.coverage))
                 && self.coverage.frontier > 0
             {
                 return Ended::Stopped(stopped);
             }
+            if self.coverage.frontier > 0 && self.pause_at.is_some_and(|at| self.coverage.transitions >= at) {
+                return Ended::Paused;
+            }
         }
         match (self.panicking, self.search.depth_max) {
             (Some((_, state)), _) => Ended::Violated(Violating { state, panics: true }),
-            (None, Some(limit)) if cut => Ended::Stopped(Stopped::Depth(limit)),
+            (None, Some(limit)) if self.cut => Ended::Stopped(Stopped::Depth(limit)),
             _ => Ended::Exhausted,
         }
     }
 
-    fn measure(&mut self) {
+    fn measure(&mut self, kernel: &Kernel<'_>) {
         self.coverage.frontier = self.space.waiting();
-        (self.coverage.local_steps, self.coverage.handler_calls) = self.kernel.local_counts();
-        self.coverage.bytes = self.kernel.bytes() + self.space.bytes();
+        (self.coverage.local_steps, self.coverage.handler_calls) = kernel.local_counts();
+        self.coverage.bytes = kernel.bytes() + self.space.bytes();
     }
 }
 

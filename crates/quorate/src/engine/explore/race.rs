@@ -1,0 +1,134 @@
+//! The default: a search with reductions and, once it has gone on for a while, one without, in turns. The first to end is
+//! the answer.
+//!
+//! A reduction that leaves out nothing costs much more than it saves, and whether it does is known only in the end. So
+//! both go on until one ends, and the loss is bounded by the other's share. One whose frontier ebbs away will end soon
+//! and goes ahead. The search without reductions is for systems of which it sees the end in little memory; beyond that
+//! it is given up. Turns are measured in transitions, never in time, so an answer is always the same.
+//! Held by: testkit/tests/race.rs; `cargo xtask bench --reduced`.
+
+use super::run::{Ended, Exploration};
+use super::{Count, Explore, Order};
+use crate::engine::Search;
+use crate::model::Model;
+use crate::report::{Coverage, Fallback, Stop, Stopped, Watch};
+
+/// A transition of a reduced search costs as much as so many of one without reductions.
+///
+/// PERF: rand-tree --nodes 5 --restless 4, paxos --proposers 4 --acceptors 5 (docs/decisions/0018).
+const COST: u64 = 24;
+
+/// Who has less than one part in so many of the most that ever waited will end soon.
+const EBB: u64 = 2;
+
+/// Who will end soon may have so many times the work of the other.
+const AHEAD: u64 = 3;
+
+/// In how much memory a search without reductions may end.
+const BYTES_MAX: u64 = 128 << 20;
+
+/// Whose answer it is.
+pub(super) struct Raced<'m> {
+    pub(super) exploration: Exploration<'m>,
+    pub(super) ended: Ended,
+    /// The search with reductions was not the first to end.
+    pub(super) overtaken: Option<Fallback>,
+}
+
+/// Is this a search that may have another beside it? One with a limit on what it looks at is to be the same up to there.
+pub(super) fn may_race(engine: &Explore, search: &Search) -> bool {
+    let limited = search.states_max.is_some() || search.depth_max.is_some() || engine.copies_max.is_some();
+    let counted = engine.count != Count::Nothing || engine.census;
+    engine.order == Order::Breadth && !limited && !counted && engine.allowed_locals.is_none()
+}
+
+/// A search in the race.
+struct Runner<'m> {
+    exploration: Exploration<'m>,
+    /// What a transition costs.
+    cost: u64,
+    /// The most that waited.
+    most: u64,
+}
+
+impl<'m> Runner<'m> {
+    fn new(exploration: Exploration<'m>, cost: u64) -> Self {
+        Runner { exploration, cost, most: 0 }
+    }
+
+    fn work(&self) -> u64 {
+        self.exploration.transitions() * self.cost
+    }
+
+    /// Goes on until it has done so much work; how it ended, if it did.
+    fn go_on(&mut self, work: u64, watch: &mut dyn Watch) -> Option<Ended> {
+        let ended = self.exploration.search(Some(work / self.cost), watch);
+        self.most = self.most.max(self.exploration.run.coverage.frontier);
+        (ended != Ended::Paused).then_some(ended)
+    }
+
+    /// Will it end soon?
+    fn ebbs(&self) -> bool {
+        self.exploration.run.coverage.frontier * EBB < self.most
+    }
+
+    fn won(self, ended: Ended, overtaken: Option<Fallback>) -> Raced<'m> {
+        Raced { exploration: self.exploration, ended, overtaken }
+    }
+}
+
+/// The watch of the search without reductions: it shows no progress, and counts on the memory of the other.
+struct Beside<'w>(&'w dyn Watch);
+
+impl Watch for Beside<'_> {
+    fn progress(&mut self, _: &Coverage) -> Option<Stopped> {
+        self.stop().and_then(|stop| stop.why().cloned())
+    }
+
+    fn stop(&self) -> Option<Stop> {
+        self.0.stop()
+    }
+}
+
+pub(super) fn race<'m>(
+    model: &'m Model,
+    engine: &Explore,
+    search: &Search,
+    watch: &mut dyn Watch,
+) -> Raced<'m> {
+    let mut reduced = Runner::new(Exploration::new(model, engine, search), COST);
+    let first = search.tuning.race_after * COST;
+    if let Some(ended) = reduced.go_on(first, watch) {
+        return reduced.won(ended, None);
+    }
+    let bytes_max = search.bytes_max.map_or(BYTES_MAX, |most| BYTES_MAX.min(most / 4));
+    let unreduced = Search { bytes_max: Some(bytes_max), ..search.unreduced() };
+    let mut plain = Runner::new(Exploration::new(model, engine, &unreduced), 1);
+    loop {
+        let (with, without) = (reduced.work(), plain.work());
+        let ahead = match (reduced.ebbs(), plain.ebbs()) {
+            (true, false) => with < AHEAD * without.max(first),
+            (false, true) => without >= AHEAD * with,
+            _ => with <= without,
+        };
+        if ahead {
+            if let Some(ended) = reduced.go_on(with + with / 4, watch) {
+                return reduced.won(ended, None);
+            }
+            continue;
+        }
+        match plain.go_on((without + without / 4).max(first), &mut Beside(watch)) {
+            None => {}
+            Some(Ended::Stopped(_)) => {
+                plain.exploration.kernel.discard();
+                let ended = reduced.exploration.search(None, watch);
+                return reduced.won(ended, None);
+            }
+            Some(ended) => {
+                let states = reduced.exploration.run.coverage.states;
+                reduced.exploration.kernel.discard();
+                return plain.won(ended, Some(Fallback::Overtaken { states }));
+            }
+        }
+    }
+}
