@@ -7,16 +7,19 @@ use super::value::fold;
 /// Which number a value has, where the values are kept by somebody else: open addressing, linear probing, never
 /// shrinking.
 ///
-/// Invariant: at most 3 of 4 slots are taken, so every probe ends.
+/// PERF: a byte of each hash stands apart, so that values are compared only where it agrees: nine tenths of the other
+/// look-ups at values on the way, each a line that is not in the cache, are gone.
+/// Invariant: at most 3 of 4 slots are taken, so every probe ends; a slot is free if its byte is 0.
 #[derive(Clone)]
 struct NumberTable {
+    tags: Vec<u8>,
     slots: Vec<u32>,
     taken: usize,
 }
 
 impl Default for NumberTable {
     fn default() -> Self {
-        NumberTable { slots: vec![FREE; 16], taken: 0 }
+        NumberTable { tags: vec![0; 16], slots: vec![FREE; 16], taken: 0 }
     }
 }
 
@@ -24,38 +27,46 @@ impl NumberTable {
     /// The number with this hash of which `is` says that it is the one, or where it would go.
     #[inline]
     fn find(&self, hash: u64, is: impl Fn(u32) -> bool) -> Result<u32, usize> {
-        let mut at = place(hash, self.slots.len());
+        self.slot(hash, is).map(|at| self.slots[at])
+    }
+
+    /// The slot with this hash of whose number `is` says that it is the one, or where it would go.
+    #[inline]
+    fn slot(&self, hash: u64, is: impl Fn(u32) -> bool) -> Result<usize, usize> {
+        let (mut at, wanted) = (place(hash, self.slots.len()), tag(hash));
         loop {
-            let number = self.slots[at];
-            if number == FREE {
+            let tag = self.tags[at];
+            if tag == 0 {
                 return Err(at);
             }
-            if is(number) {
-                return Ok(number);
+            if tag == wanted && is(self.slots[at]) {
+                return Ok(at);
             }
             at = (at + 1) & (self.slots.len() - 1);
         }
     }
 
     /// Puts a number where [`NumberTable::find`] has said.
-    fn insert(&mut self, at: usize, number: u32, hash: impl Fn(u32) -> u64) {
-        self.slots[at] = number;
+    fn insert(&mut self, at: usize, hash: u64, number: u32, hash_of: impl Fn(u32) -> u64) {
+        (self.tags[at], self.slots[at]) = (tag(hash), number);
         self.taken += 1;
         if self.taken * 4 > self.slots.len() * 3 {
-            let larger = vec![FREE; self.slots.len() * 2];
-            let before = std::mem::replace(&mut self.slots, larger);
+            let size = self.slots.len() * 2;
+            self.tags = vec![0; size];
+            let before = std::mem::replace(&mut self.slots, vec![FREE; size]);
             for number in before.into_iter().filter(|number| *number != FREE) {
-                let mut at = place(hash(number), self.slots.len());
-                while self.slots[at] != FREE {
-                    at = (at + 1) & (self.slots.len() - 1);
+                let hash = hash_of(number);
+                let mut at = place(hash, size);
+                while self.tags[at] != 0 {
+                    at = (at + 1) & (size - 1);
                 }
-                self.slots[at] = number;
+                (self.tags[at], self.slots[at]) = (tag(hash), number);
             }
         }
     }
 
     fn bytes(&self) -> usize {
-        self.slots.capacity() * size_of::<u32>()
+        self.tags.capacity() + self.slots.capacity() * size_of::<u32>()
     }
 }
 
@@ -63,6 +74,12 @@ impl NumberTable {
 #[expect(clippy::cast_possible_truncation, reason = "masked to the size of the table")]
 fn place(hash: u64, slots: usize) -> usize {
     (hash ^ hash >> 32) as usize & (slots - 1)
+}
+
+/// A byte of a hash that says little about its place, and is not 0.
+#[inline]
+fn tag(hash: u64) -> u8 {
+    (hash >> 56) as u8 | 1
 }
 
 /// Gives each distinct value a number, from 0 in the order of discovery.
@@ -80,13 +97,14 @@ impl<T> Default for Numbering<T> {
 
 impl<T: Eq + Hash> Numbering<T> {
     pub(crate) fn number(&mut self, value: T) -> u32 {
-        match self.place(&value) {
+        let hash = hash_of(&value);
+        match self.numbers.find(hash, |number| self.values[number as usize] == value) {
             Ok(number) => number,
             Err(at) => {
                 let number = next_number(self.values.len());
                 self.values.push(value);
                 let values = &self.values;
-                self.numbers.insert(at, number, |number| hash_of(&values[number as usize]));
+                self.numbers.insert(at, hash, number, |number| hash_of(&values[number as usize]));
                 number
             }
         }
@@ -94,21 +112,17 @@ impl<T: Eq + Hash> Numbering<T> {
 
     /// Gives a value the next number, also if it has one: then it has two, and is found by the later one.
     pub(crate) fn append(&mut self, value: T) -> u32 {
-        let Ok(known) = self.place(&value) else { return self.number(value) };
+        let is = |number: u32| self.values[number as usize] == value;
+        let Ok(slot) = self.numbers.slot(hash_of(&value), is) else { return self.number(value) };
         let number = next_number(self.values.len());
-        let slot = self.numbers.slots.iter().position(|taken| *taken == known).expect("it has a number");
         self.numbers.slots[slot] = number;
         self.values.push(value);
         number
     }
 
-    fn place(&self, value: &T) -> Result<u32, usize> {
-        self.numbers.find(hash_of(value), |number| self.values[number as usize] == *value)
-    }
-
     /// The number of a value, if it has one.
     pub(crate) fn find(&self, value: &T) -> Option<u32> {
-        self.place(value).ok()
+        self.numbers.find(hash_of(value), |number| self.values[number as usize] == *value).ok()
     }
 
     /// All values, in the order of their numbers.
@@ -158,13 +172,14 @@ impl Default for Lists {
 impl Lists {
     pub(crate) fn number(&mut self, list: &[u32]) -> u32 {
         let Lists { numbers, starts, elements } = self;
-        match numbers.find(hash_of_list(list), |number| list_at(starts, elements, number) == list) {
+        let hash = hash_of_list(list);
+        match numbers.find(hash, |number| list_at(starts, elements, number) == list) {
             Ok(number) => number,
             Err(at) => {
                 let number = next_number(starts.len() - 1);
                 elements.extend_from_slice(list);
                 starts.push(u32::try_from(elements.len()).expect("fewer than 2^32 elements of lists"));
-                numbers.insert(at, number, |number| hash_of_list(list_at(starts, elements, number)));
+                numbers.insert(at, hash, number, |number| hash_of_list(list_at(starts, elements, number)));
                 number
             }
         }
@@ -221,12 +236,13 @@ impl Rows {
     pub(crate) fn insert(&mut self, row: &[u32]) -> Option<u32> {
         let Rows { width, numbers, elements, count } = self;
         let at = |number: u32| &elements[number as usize * *width..][..*width];
-        let place = numbers.find(hash_of_list(row), |number| at(number) == row).err()?;
+        let hash = hash_of_list(row);
+        let place = numbers.find(hash, |number| at(number) == row).err()?;
         let number = next_number(*count);
         *count += 1;
         elements.extend_from_slice(row);
         let at = |number: u32| &elements[number as usize * *width..][..*width];
-        numbers.insert(place, number, |number| hash_of_list(at(number)));
+        numbers.insert(place, hash, number, |number| hash_of_list(at(number)));
         Some(number)
     }
 

@@ -136,7 +136,7 @@ impl Stubborn {
             if best.1 <= 1 || traits[seed].steps >= best.1 {
                 continue;
             }
-            let members = self.grow(seed, vector, traits, looking);
+            let members = self.grow((seed, best.1), vector, traits, looking);
             let inside = || bits(members).map(|at| &traits[self.order[at]]);
             let steps = inside().map(|traits| traits.steps).sum();
             let allowed = inside().all(|traits| !traits.sticky && (self.needs.visible || !traits.visible));
@@ -151,9 +151,17 @@ impl Stubborn {
         best.0.map_or(ProcessSet::ALL, named)
     }
 
-    /// The smallest set with this process that nobody outside can bring to do something new.
-    fn grow(&mut self, seed: usize, vector: &[u32], traits: &[Traits], looking: &mut Looking<'_, '_>) -> u64 {
+    /// The smallest set with this process that nobody outside can bring to do something new. Ends early, with a part of it,
+    /// once that has as many steps as `most`.
+    fn grow(
+        &mut self,
+        (seed, most): (usize, u32),
+        vector: &[u32],
+        traits: &[Traits],
+        looking: &mut Looking<'_, '_>,
+    ) -> u64 {
         let mut members = 1 << self.place[seed];
+        let mut so_many = traits[seed].steps;
         let everyone = u64::MAX >> (64 - self.order.len());
         loop {
             heed();
@@ -200,7 +208,9 @@ impl Stubborn {
             if !self.needs.mutants.has(Mutant::NoEnabling) {
                 members |= added;
             }
-            if members == before {
+            let steps: u32 = bits(members & !before).map(|at| traits[self.order[at]].steps).sum();
+            so_many += steps;
+            if members == before || so_many >= most {
                 return members;
             }
         }
