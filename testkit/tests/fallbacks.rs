@@ -99,6 +99,39 @@ fn combinations_of_local_states() {
     assert!(taken >= FALLBACKS.least(30), "only {taken}");
 }
 
+/// A search whose reductions may be dropped, with one without them beside it from almost the first transition on.
+#[test]
+fn reductions_that_the_search_without_them_overtakes() {
+    let results = for_each_seed(FALLBACKS.seeds(), |seed| {
+        let (mut raced, mut overtaken) = (0, 0);
+        for model in protocols(seed) {
+            let Some(found) = search(&model, STATES_MAX) else { continue };
+            for which in combinations(&model) {
+                let checked = Reductions::checked(&which, &model).expect("an allowed combination");
+                let reductions = Reductions { may_be_dropped: true, ..checked };
+                let tuning = Tuning { race_after: 1 + seed % 7, first_states: 30, ..Tuning::DEFAULT };
+                let searched = Search::default().threads(1).reductions(reductions).tuning(tuning);
+                let differ = difference(&model, &found, &Explore::default(), &searched);
+                assert_eq!(differ, None, "seed {seed}, {which:?}");
+                let [report, again] =
+                    [0, 1].map(|_| explored(&model, &Explore::default(), &searched).expect("no panic"));
+                assert_eq!(report.coverage, again.coverage, "seed {seed}, {which:?}: the same every time");
+                let dropped =
+                    report.fallbacks.iter().any(|fallback| matches!(fallback, Fallback::Overtaken { .. }));
+                let in_use = &report.explored().expect("it explores").reductions;
+                assert!(!dropped || in_use.is_empty(), "seed {seed}, {which:?}: {in_use:?}");
+                (raced, overtaken) = (raced + 1, overtaken + usize::from(dropped));
+            }
+        }
+        (raced, overtaken)
+    });
+    let (raced, overtaken) =
+        results.iter().fold((0, 0), |sum, (_, counts)| (sum.0 + counts.0, sum.1 + counts.1));
+    println!("{overtaken} of {raced} searches were overtaken");
+    assert!(overtaken >= FALLBACKS.least(300), "only {overtaken} of {raced}");
+    assert!(raced - overtaken >= FALLBACKS.least(300), "only {overtaken} of {raced} were overtaken");
+}
+
 #[test]
 fn the_search_for_a_shorter_counterexample() {
     let results = for_each_seed(FALLBACKS.seeds(), |seed| {

@@ -46,7 +46,8 @@ fn an_interrupted_search_says_what_it_knows() {
 #[test]
 fn a_short_or_quiet_search_shows_no_progress() {
     assert_eq!(run(&["check", "paxos"]).stderr, "");
-    let quiet = run(&["check", "paxos", "--proposers", "5", "--time-max", "2", "--quiet"]);
+    let quiet =
+        run(&["check", "paxos", "--proposers", "5", "--acceptors", "7", "--time-max", "2", "--quiet"]);
     assert_eq!((quiet.code, quiet.stderr.as_str()), (2, ""));
     assert!(quiet.stdout.starts_with("unknown: the limit of 2 seconds was reached\n"), "{}", quiet.stdout);
 }

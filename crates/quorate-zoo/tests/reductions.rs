@@ -89,7 +89,7 @@ fn storage_with_a_property_of_one_reader() {
         search_all(&storage, which, Count::Nothing).coverage.states
     };
     assert_eq!(states("monotonic-reads", &[]), 17_992);
-    assert_eq!(states("monotonic-reads", &[Stubborn]), 1168);
+    assert_eq!(states("monotonic-reads", &[Stubborn]), 928);
     // What a monitor hears must be heard in any order.
     assert_eq!(states("regularity", &[]), 16_084);
     assert_eq!(states("regularity", &[Stubborn]), 6127);

@@ -8,7 +8,7 @@
 //! group's list of steps and, if it sends to the other group, one look-up.
 //!
 //! In the order in which they build on each other: `options`, `state`; `process/`; `closure/`; `reductions/`;
-//! `groups/`; `vectors`; `prepare`; `expand`, `learn`, `sampling`, `explain`, `census`.
+//! `groups/`; `vectors`; `prepare`; `expand`, `expand_vector`, `learn`, `sampling`, `explain`, `census`.
 //!
 //! PERF: `cargo xtask bench`, Paxos (3,3,1): docs/decisions/0002.
 //!
@@ -19,6 +19,7 @@
 mod census;
 mod closure;
 mod expand;
+mod expand_vector;
 mod explain;
 mod groups;
 mod learn;

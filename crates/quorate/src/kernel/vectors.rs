@@ -1,26 +1,24 @@
-//! Global states as vectors, a number for each process, and their successors: what a search with stubborn sets or
-//! symmetry expands.
+//! Global states as vectors, a number for each process: what is known of their states, and of what they do.
 //!
 //! From: docs/theory/kernel.md 10. Groups of processes, as in `groups/`, pay where every process steps in every state.
 //! Where few do and each successor is replaced by another vector, groups hardly repeat; states of single processes do.
 //! So each process has a table of what its states do, and what is not known yet is worked out on the spot.
 //!
-//! PERF: `cargo xtask bench --reduced`. Nothing is allocated for a state whose parts are known.
+//! PERF: docs/decisions/0018. Nothing is allocated for a state whose parts are known.
 //! Invariant: the successors of a vector do not depend on what was expanded before, but for the numbers of states that
 //! are met for the first time.
 //! Held by: testkit/tests/reductions.rs, crates/quorate-zoo/tests/reductions.rs.
 
 use super::groups::{Judgement, PropertyViews};
-use super::prepare::Kernel;
 use super::process::{AskContext, NOTHING, SendListId};
-use super::reductions::{Looking, Orbits, ProcessStates, Renaming, Stubborn, Traits, ViewId};
-use crate::base::{Lists, Mutant, PairMap, ProcessId, ProcessSet, heed};
+use super::reductions::{Looking, Orbits, ProcessStates, Stubborn, Traits, ViewId};
+use crate::base::{Lists, PairMap, ProcessId, ProcessSet};
 
 /// What is known of vectors and of the states in them.
 pub(super) struct Vectors {
     parts: Vec<Part>,
     /// For each list of messages, who receives which of them.
-    deliveries: Vec<Option<Box<[(usize, SendListId)]>>>,
+    deliveries: Vec<Option<Delivery>>,
     /// What is seen of all processes together, and what the properties say of it.
     views: Lists,
     judgements: Vec<Judgement>,
@@ -29,6 +27,9 @@ pub(super) struct Vectors {
     seen: Vec<ViewId>,
     reached: Vec<u32>,
 }
+
+/// Who receives which of the messages that are sent together.
+type Delivery = Box<[(usize, SendListId)]>;
 
 /// The states of one process or monitor.
 #[derive(Default)]
@@ -53,9 +54,9 @@ struct Known {
 
 /// A step of a state of a process.
 #[derive(Clone, Copy)]
-struct PartStep {
-    next: u32,
-    sends: SendListId,
+pub(super) struct PartStep {
+    pub(super) next: u32,
+    pub(super) sends: SendListId,
     owed: bool,
 }
 
@@ -64,100 +65,13 @@ const UNKNOWN: u32 = u32::MAX;
 /// There is no such state: no room for what arrives, or no way to stay for ever.
 const NONE: u32 = u32::MAX - 1;
 
-/// What there is to say of a vector.
-pub(crate) struct Expansion {
-    /// How many steps a search takes from it.
-    pub(crate) taken: usize,
-    /// Does a run end in it?
-    pub(crate) ended: bool,
-    pub(crate) judgement: Judgement,
-}
-
 /// Everything but the tables of vectors that expanding one needs.
-struct Context<'c, 'm> {
-    ask: &'c mut AskContext<'m>,
-    states_of: &'c mut [ProcessStates],
-    orbits: &'c mut Orbits,
-    views: &'c mut PropertyViews,
-    stubborn: &'c mut Option<Stubborn>,
-}
-
-impl Kernel<'_> {
-    /// Does a search expand vectors, and not pairs of states of groups?
-    pub(crate) fn searches_vectors(&self) -> bool {
-        self.stubborn.is_some() || self.symmetry.is_some()
-    }
-
-    /// The vector in which everything starts.
-    pub(crate) fn initial_vector(&self) -> Vec<u32> {
-        vec![0; self.states_of.len()]
-    }
-
-    /// Calls `successor` for each vector that a search must visit after one: the steps of the chosen processes, and where
-    /// these may never step, the vector in which they do not. Each is replaced by the one that stands for it.
-    pub(crate) fn expand_vector(&mut self, vector: &[u32], mut successor: impl FnMut(&[u32])) -> Expansion {
-        heed();
-        let Kernel { vectors, ask, states_of, orbits, views, stubborn, symmetry, model, mutants, .. } = self;
-        let mut context = Context { ask, states_of, orbits, views, stubborn };
-        vectors.look_at(vector, &mut context);
-        let members = vectors.choose(vector, &mut context);
-        let processes = model.processes().len();
-        let mut reached = std::mem::take(&mut vectors.reached);
-        let mut taken = 0;
-        let mut visit = |reached: &mut Vec<u32>, context: &mut Context<'_, '_>| {
-            if let Some(symmetry) = symmetry {
-                let Context { ask, states_of, orbits, .. } = context;
-                symmetry.represent(reached, &mut Renaming { images: &mut orbits.images, states_of, ask });
-            }
-            taken += 1;
-            successor(reached);
-        };
-        for process in (0..processes).filter(|process| members.contains(ProcessId::new(*process))) {
-            let (start, end) = vectors.parts[process].known[vector[process] as usize].steps;
-            for at in start..end {
-                let step = vectors.parts[process].steps[at as usize];
-                reached.clear();
-                reached.extend_from_slice(vector);
-                reached[process] = step.next;
-                if vectors.deliver(step.sends, &mut reached, &mut context) {
-                    visit(&mut reached, &mut context);
-                }
-            }
-        }
-        let rest = members != ProcessSet::ALL && !mutants.has(Mutant::NoQuiescence);
-        if rest && vectors.still(vector, members, processes, &mut reached, &mut context) {
-            visit(&mut reached, &mut context);
-        }
-        vectors.reached = reached;
-        let judgement = vectors.judge(vector, &mut context);
-        let ended = if context.views.believes() { taken == 0 } else { vectors.ends(vector, &mut context) };
-        Expansion { taken, ended: ended && !judgement.panics(), judgement }
-    }
-
-    /// Does a run end in a vector of configurations?
-    pub(super) fn ends_in(&mut self, vector: &[u32]) -> bool {
-        let Kernel { vectors, ask, states_of, orbits, views, stubborn, .. } = self;
-        let mut context = Context { ask, states_of, orbits, views, stubborn };
-        vectors.look_at(vector, &mut context);
-        let panics = vector.iter().enumerate().any(|(process, state)| vectors.known(process, *state).panics);
-        !panics && vectors.ends(vector, &mut context)
-    }
-
-    /// The processes whose steps are enough in a vector.
-    pub(super) fn members_that_step(&mut self, vector: &[u32]) -> ProcessSet {
-        let Kernel { vectors, ask, states_of, orbits, views, stubborn, .. } = self;
-        let mut context = Context { ask, states_of, orbits, views, stubborn };
-        vectors.look_at(vector, &mut context);
-        vectors.choose(vector, &mut context)
-    }
-
-    /// Turns a vector into the one that stands for it.
-    pub(super) fn represent(&mut self, vector: &mut [u32]) {
-        let Kernel { ask, states_of, orbits, symmetry, .. } = self;
-        if let Some(symmetry) = symmetry {
-            symmetry.represent(vector, &mut Renaming { images: &mut orbits.images, states_of, ask });
-        }
-    }
+pub(super) struct Context<'c, 'm> {
+    pub(super) ask: &'c mut AskContext<'m>,
+    pub(super) states_of: &'c mut [ProcessStates],
+    pub(super) orbits: &'c mut Orbits,
+    pub(super) views: &'c mut PropertyViews,
+    pub(super) stubborn: &'c mut Option<Stubborn>,
 }
 
 impl Vectors {
@@ -174,7 +88,7 @@ impl Vectors {
     }
 
     /// Finds out what the states of a vector do.
-    fn look_at(&mut self, vector: &[u32], context: &mut Context<'_, '_>) {
+    pub(super) fn look_at(&mut self, vector: &[u32], context: &mut Context<'_, '_>) {
         for (process, state) in vector.iter().enumerate() {
             let known = self.parts[process].known.get(*state as usize);
             if known.is_none_or(|known| known.steps.0 == UNKNOWN) {
@@ -187,13 +101,28 @@ impl Vectors {
         &self.parts[process].known[state as usize]
     }
 
-    fn steps(&self, process: usize, state: u32) -> &[PartStep] {
+    /// Does a step of one of its states panic?
+    pub(super) fn panics(&self, vector: &[u32]) -> bool {
+        vector.iter().enumerate().any(|(process, state)| self.known(process, *state).panics)
+    }
+
+    /// Room for a vector.
+    pub(super) fn room(&mut self) -> Vec<u32> {
+        std::mem::take(&mut self.reached)
+    }
+
+    /// Gives back the room.
+    pub(super) fn give_back(&mut self, room: Vec<u32>) {
+        self.reached = room;
+    }
+
+    pub(super) fn steps(&self, process: usize, state: u32) -> &[PartStep] {
         let part = &self.parts[process];
         let (start, end) = part.known[state as usize].steps;
         &part.steps[start as usize..end as usize]
     }
 
-    fn choose(&mut self, vector: &[u32], context: &mut Context<'_, '_>) -> ProcessSet {
+    pub(super) fn choose(&mut self, vector: &[u32], context: &mut Context<'_, '_>) -> ProcessSet {
         let Context { ask, states_of, orbits, stubborn: Some(stubborn), .. } = context else {
             return ProcessSet::ALL;
         };
@@ -208,7 +137,12 @@ impl Vectors {
 
     /// Delivers messages. Says whether there is room for them.
     #[inline]
-    fn deliver(&mut self, sends: SendListId, vector: &mut [u32], context: &mut Context<'_, '_>) -> bool {
+    pub(super) fn deliver(
+        &mut self,
+        sends: SendListId,
+        vector: &mut [u32],
+        context: &mut Context<'_, '_>,
+    ) -> bool {
         if sends == NOTHING {
             return true;
         }
@@ -229,7 +163,7 @@ impl Vectors {
     }
 
     /// The vector in which some processes, whose states are beliefs, never step again. Says whether there is one.
-    fn still(
+    pub(super) fn still(
         &mut self,
         vector: &[u32],
         members: ProcessSet,
@@ -254,7 +188,7 @@ impl Vectors {
     /// as it was is not.
     ///
     /// PERF: mostly one look at the first step.
-    fn ends(&mut self, vector: &[u32], context: &mut Context<'_, '_>) -> bool {
+    pub(super) fn ends(&mut self, vector: &[u32], context: &mut Context<'_, '_>) -> bool {
         let waits = context.ask.model.world().channel.makes_senders_wait();
         for process in 0..vector.len() {
             for at in 0..self.steps(process, vector[process]).len() {
@@ -277,7 +211,7 @@ impl Vectors {
     }
 
     /// What the properties say of a vector.
-    fn judge(&mut self, vector: &[u32], context: &mut Context<'_, '_>) -> Judgement {
+    pub(super) fn judge(&mut self, vector: &[u32], context: &mut Context<'_, '_>) -> Judgement {
         let mut seen = std::mem::take(&mut self.seen);
         seen.clear();
         let mut panics = false;
@@ -286,14 +220,13 @@ impl Vectors {
             seen.push(known.view);
             panics |= known.panics;
         }
-        let judgement = match self.views.find(&seen) {
-            Some(known) => self.judgements[known as usize],
-            None => {
-                let judgement = context.views.judgement(context.ask.model, &seen, context.orbits);
-                self.views.number(&seen);
-                self.judgements.push(judgement);
-                judgement
-            }
+        let judgement = if let Some(known) = self.views.find(&seen) {
+            self.judgements[known as usize]
+        } else {
+            let judgement = context.views.judgement(context.ask.model, &seen, context.orbits);
+            self.views.number(&seen);
+            self.judgements.push(judgement);
+            judgement
         };
         self.seen = seen;
         judgement.or_panics(panics)
@@ -356,7 +289,7 @@ const NOTHING_KNOWN: Known =
 
 #[cold]
 fn learn_delivery(
-    deliveries: &mut Vec<Option<Box<[(usize, SendListId)]>>>,
+    deliveries: &mut Vec<Option<Delivery>>,
     sends: SendListId,
     width: usize,
     ask: &mut AskContext<'_>,
@@ -365,7 +298,7 @@ fn learn_delivery(
         let (messages, _) = ask.mail.split_own(sends, ProcessId::new(process));
         (messages != NOTHING).then_some((process, messages))
     };
-    let received: Box<[(usize, SendListId)]> = (0..width).filter_map(received).collect();
+    let received: Delivery = (0..width).filter_map(received).collect();
     if deliveries.len() <= sends as usize {
         deliveries.resize(sends as usize + 1, None);
     }

@@ -5,7 +5,7 @@
 //! both go on until one ends, and the loss is bounded by the other's share. One whose frontier ebbs away will end soon
 //! and goes ahead. The search without reductions is for systems of which it sees the end in little memory; beyond that
 //! it is given up. Turns are measured in transitions, never in time, so an answer is always the same.
-//! Held by: testkit/tests/race.rs; `cargo xtask bench --reduced`.
+//! Held by: testkit/tests/fallbacks.rs.
 
 use super::run::{Ended, Exploration};
 use super::{Count, Explore, Order};

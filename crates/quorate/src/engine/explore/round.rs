@@ -104,7 +104,7 @@ impl Expander {
     pub(super) fn left_over(&mut self) -> Sum {
         let mut sum = Sum::default();
         for chunk in &mut self.chunks[..self.used] {
-            sum.0.add(std::mem::take(&mut chunk.expanded));
+            sum.0.add(&std::mem::take(&mut chunk.expanded));
             sum.1.append(&mut chunk.unknown);
             sum.2.append(&mut chunk.postponed);
         }
@@ -239,7 +239,7 @@ impl Chunk {
 }
 
 impl Expanded {
-    fn add(&mut self, other: Expanded) {
+    fn add(&mut self, other: &Expanded) {
         self.transitions += other.transitions;
         self.terminal += other.terminal;
         self.violating = self.violating.or(other.violating);

@@ -21,7 +21,7 @@ const DEPTH: usize = 256;
 const NOBODY: u32 = u32::MAX;
 
 pub(super) struct Rows {
-    rows: base::Rows,
+    found: base::Rows,
     /// For each row, the one that it was found from.
     parents: Vec<u32>,
     frontier: Frontier,
@@ -49,7 +49,7 @@ impl Rows {
             Order::Depth => Frontier::Depth(vec![(0, vec![0])]),
         };
         Rows {
-            rows,
+            found: rows,
             parents: vec![NOBODY],
             frontier,
             batch: Vec::new(),
@@ -70,8 +70,8 @@ impl Space for Rows {
         self.batch.clear();
         match &mut self.frontier {
             Frontier::Breadth { waiting, depth } => {
-                if waiting.start == waiting.end && waiting.end < self.rows.len() {
-                    waiting.end = self.rows.len();
+                if waiting.start == waiting.end && waiting.end < self.found.len() {
+                    waiting.end = self.found.len();
                     *depth += 1;
                 }
                 let end = waiting.end.min(waiting.start + BREADTH);
@@ -93,13 +93,13 @@ impl Space for Rows {
     }
 
     fn expand(&mut self, kernel: &mut Kernel<'_>, too_far: bool) -> Expanded {
-        let before = self.rows.len();
-        let Rows { rows, parents, batch, sum, vector, .. } = self;
+        let before = self.found.len();
+        let Rows { found, parents, batch, sum, vector, .. } = self;
         for &row in batch.iter() {
             vector.clear();
-            vector.extend_from_slice(rows.row(row));
+            vector.extend_from_slice(found.row(row));
             let expansion = kernel.expand_vector(vector, |successor| {
-                if !too_far && rows.insert(successor).is_some() {
+                if !too_far && found.insert(successor).is_some() {
                     parents.push(row);
                 }
             });
@@ -113,7 +113,7 @@ impl Space for Rows {
                 sum.panicking.get_or_insert(state);
             }
         }
-        self.new = (self.rows.len() - before) as u64;
+        self.new = (self.found.len() - before) as u64;
         std::mem::take(&mut self.sum)
     }
 
@@ -122,8 +122,8 @@ impl Space for Rows {
         if let Frontier::Depth(stack) = &mut self.frontier
             && new > 0
         {
-            let found = self.rows.len() - usize::try_from(new).expect("they are in memory")..self.rows.len();
-            stack.push((self.depth + 1, found.map(number).collect()));
+            let new = self.found.len() - usize::try_from(new).expect("they are in memory")..self.found.len();
+            stack.push((self.depth + 1, new.map(number).collect()));
         }
         new
     }
@@ -134,7 +134,7 @@ impl Space for Rows {
 
     fn waiting(&self) -> u64 {
         match &self.frontier {
-            Frontier::Breadth { waiting, .. } => (self.rows.len() - waiting.start) as u64,
+            Frontier::Breadth { waiting, .. } => (self.found.len() - waiting.start) as u64,
             Frontier::Depth(stack) => stack.iter().map(|(_, rows)| rows.len() as u64).sum(),
         }
     }
@@ -144,7 +144,7 @@ impl Space for Rows {
             Frontier::Breadth { .. } => 0,
             Frontier::Depth(stack) => stack.iter().map(|(_, rows)| rows.capacity()).sum(),
         };
-        self.rows.bytes() + ((self.parents.capacity() + blocks) * size_of::<u32>()) as u64
+        self.found.bytes() + ((self.parents.capacity() + blocks) * size_of::<u32>()) as u64
     }
 
     fn missed_probability(&self) -> f64 {
@@ -152,11 +152,11 @@ impl Space for Rows {
     }
 
     fn states(&self) -> Option<Box<dyn Iterator<Item = State> + '_>> {
-        Some(Box::new((0..self.rows.len()).map(|row| State::of_row(number(row)))))
+        Some(Box::new((0..self.found.len()).map(|row| State::of_row(number(row)))))
     }
 
     fn vector(&self, state: State, _: &Kernel<'_>) -> Vec<u32> {
-        self.rows.row(state.row()).to_vec()
+        self.found.row(state.row()).to_vec()
     }
 
     fn way_to(&mut self, state: State, kernel: &Kernel<'_>) -> Way {

@@ -19,7 +19,7 @@ use super::mail::{InboxEntry, MessageId, Messages, SendListId};
 use super::questions::Questions;
 use super::seen::{Live, SeenSteps};
 use super::values::{ConfigurationId, HandlerInput, INITIAL, LocalId, LocalStep, Start};
-use super::ways::Ways;
+use super::way_list::Ways;
 use crate::base::{FoldHasher, Numbering, ProcessId, Value};
 use crate::model::{Envelope, Model};
 use crate::world::{Channel, FaultsSoFar, Inbox, StepKind, World};

@@ -10,6 +10,7 @@ mod questions;
 mod seen;
 mod steps;
 mod values;
+mod way_list;
 mod ways;
 mod world_steps;
 

@@ -7,7 +7,6 @@
 //! Held by: testkit/tests/reductions.rs, testkit/tests/worlds.rs.
 
 use std::collections::HashMap;
-use std::sync::Arc;
 
 use super::context::AskContext;
 use super::graph::ProcessGraph;
@@ -15,40 +14,12 @@ use super::inbox_bits::{InboxMask, bits as bits_of};
 use super::mail::{MessageId, Messages, NOTHING};
 use super::seen::Edge;
 use super::values::{ConfigurationId, ConfigurationStep, Lead, LocalId, LocalStep};
+use super::way_list::{Answer, Way, Ways};
 use crate::model::{Consumptions, Model};
 use crate::world::{FaultsSoFar, Inbox, InboxItem, StepKind, World};
 
 /// A local state with more ways takes the long way.
 const WAYS_MAX: usize = 1 << 16;
-
-/// What a local state can consume of some messages.
-#[derive(Default)]
-pub(in crate::kernel) struct Ways {
-    /// The messages, as the bits of their first copies.
-    known: InboxMask,
-    /// Those of them among which a configuration had to select.
-    offered: InboxMask,
-    /// Those of them that a reduction has asked about.
-    considered: InboxMask,
-    /// A selection panics, or there are too many ways.
-    unusable: bool,
-    ways: Vec<Way>,
-    /// What each of them consumes. PERF: in one place, since most ways are looked at in vain.
-    consumed: Vec<InboxMask>,
-}
-
-/// A transition with messages that it may consume.
-struct Way {
-    consumed: InboxMask,
-    transition: usize,
-    messages: Box<[MessageId]>,
-    /// What it does, once that was asked; `None` inside if its guard forbids it.
-    outcomes: Option<Option<Arc<[LocalStep]>>>,
-    /// It was a step of some configuration.
-    met: bool,
-    /// Its edges are among those that were seen.
-    noted: bool,
-}
 
 impl ProcessGraph {
     /// Where the steps of a configuration lead.
@@ -93,15 +64,16 @@ impl ProcessGraph {
         let mut ways = self.ways[local as usize].take().expect("they were learnt");
         self.note_offered(local, mask, &mut ways, ask);
         let mut leads = Vec::new();
-        for way in ways.ways.iter_mut().filter(|way| way.consumed & !mask == 0) {
+        for way in ways.list.iter_mut().filter(|way| way.consumed & !mask == 0) {
             if !std::mem::replace(&mut way.met, true) {
                 let input = (local, way.transition, way.messages.to_vec());
                 if let Some(questions) = &mut self.questions {
                     questions.meet(&input);
                 }
-                way.outcomes = Some(self.answer(input, ask));
+                way.answer = Answer::NotAsked;
+                way.answer.outcomes(|| self.answer(input, ask));
             }
-            let Some(Some(outcomes)) = &way.outcomes else { continue };
+            let Some(outcomes) = way.answer.outcomes(|| None) else { continue };
             let mut left_out = false;
             for outcome in outcomes.iter() {
                 let LocalStep::Done { local: to, sends, .. } = *outcome else {
@@ -190,16 +162,16 @@ impl ProcessGraph {
         let (open, inbox) = (World::default(), Inbox { waiting, ..Inbox::default() });
         let offers = self.offers(&inbox, open.channel, ask);
         let mut found = self.ways[at].take().unwrap_or_default();
-        let before = std::mem::take(&mut found.ways).into_iter();
+        let before = std::mem::take(&mut found.list).into_iter();
         let mut before: HashMap<(usize, InboxMask), Way> =
             before.map(|way| ((way.transition, way.consumed), way)).collect();
         found.known = wanted;
         for transition in 0..ask.model.process(self.id).transitions().len() {
             let Consumptions { sets, panicking } =
                 self.consumptions(local, &inbox, &open, transition, &offers, ask);
-            found.unusable |= !panicking.is_empty() || found.ways.len() + sets.len() > WAYS_MAX;
+            found.unusable |= !panicking.is_empty() || found.list.len() + sets.len() > WAYS_MAX;
             if found.unusable {
-                found.ways.clear();
+                found.list.clear();
                 break;
             }
             let bits = self.bits.as_mut().expect("as above");
@@ -209,18 +181,11 @@ impl ProcessGraph {
                 let consumed = messages.iter().map(first).fold(0, |all, one| all | one);
                 // What was asked of the ways that were known stays known.
                 let known = before.remove(&(transition, consumed));
-                let (outcomes, met, noted) = (None, false, false);
-                found.ways.push(known.unwrap_or(Way {
-                    consumed,
-                    transition,
-                    messages,
-                    outcomes,
-                    met,
-                    noted,
-                }));
+                let (answer, met, noted) = (Answer::NotAsked, false, false);
+                found.list.push(known.unwrap_or(Way { consumed, transition, messages, answer, met, noted }));
             }
         }
-        found.consumed = found.ways.iter().map(|way| way.consumed).collect();
+        found.consumed = found.list.iter().map(|way| way.consumed).collect();
         let usable = !found.unusable;
         self.ways[at] = Some(found);
         usable
@@ -272,10 +237,10 @@ impl ProcessGraph {
             if found.iter().any(says_more) {
                 continue;
             }
-            let way = &mut ways.ways[at];
-            let outcomes = way
-                .outcomes
-                .get_or_insert_with(|| self.outcomes_of((local, way.transition, way.messages.to_vec()), ask));
+            let way = &mut ways.list[at];
+            let (transition, messages) = (way.transition, &way.messages);
+            let outcomes =
+                way.answer.outcomes(|| self.outcomes_of((local, transition, messages.to_vec()), ask));
             let Some(outcomes) = outcomes else { continue };
             if !self.leaves_out_idle_steps || outcomes.iter().any(|outcome| outcome.changes(local)) {
                 found.push(senders);
@@ -309,13 +274,13 @@ impl ProcessGraph {
         let mut ways = self.ways[local as usize].take()?;
         self.consider_bits(local, heard, &mut ways, ask);
         let mut effective = 0;
-        for way in ways.ways.iter_mut().filter(|way| way.consumed & !heard == 0) {
+        for way in ways.list.iter_mut().filter(|way| way.consumed & !heard == 0) {
             if way.consumed & !effective == 0 {
                 continue;
             }
-            let outcomes = way
-                .outcomes
-                .get_or_insert_with(|| self.outcomes_of((local, way.transition, way.messages.to_vec()), ask));
+            let (transition, messages) = (way.transition, &way.messages);
+            let outcomes =
+                way.answer.outcomes(|| self.outcomes_of((local, transition, messages.to_vec()), ask));
             let Some(outcomes) = outcomes else { continue };
             if outcomes.iter().any(|outcome| outcome.changes(local))
                 || !self.leaves_out_idle_steps && way.messages.len() > 1

@@ -1,6 +1,6 @@
 //! What processes may still send, by receiver, as numbers: lists of messages, and rows of lists.
 //!
-//! From: docs/theory/stubborn.md 3. What may still be sent in a local state follows from the steps that were seen
+//! From: docs/theory/stubborn.md 1. What may still be sent in a local state follows from the steps that were seen
 //! (`seen`). A state that is a belief may send what any of its members may. There are few different lists, so unions are
 //! worked out once and looked up after that.
 //! Held by: testkit/tests/reductions.rs.

@@ -8,9 +8,10 @@
 use std::collections::HashMap;
 use std::hash::BuildHasherDefault;
 
-use super::symmetry::Renaming;
+use super::beliefs::ProcessStates;
+use super::images::Images;
 use crate::base::{FoldHasher, fold};
-use crate::kernel::process::{ConfigurationId, InboxMask, LocalId, MessageId, bits};
+use crate::kernel::process::{AskContext, ConfigurationId, InboxMask, LocalId, MessageId, bits};
 
 const UNKNOWN: u32 = u32::MAX;
 
@@ -19,6 +20,13 @@ const CACHE: usize = 1 << 10;
 
 /// So many permutations are remembered at most: beyond that, all are forgotten and worked out again.
 const REMEMBERED: usize = 4096;
+
+/// What a vector is made of, and where to ask for it.
+pub(in crate::kernel) struct Renaming<'r, 'm> {
+    pub(in crate::kernel) images: &'r mut Images,
+    pub(in crate::kernel) states_of: &'r mut [ProcessStates],
+    pub(in crate::kernel) ask: &'r mut AskContext<'m>,
+}
 
 /// Those that were needed so far.
 pub(super) struct Permutations {
@@ -277,16 +285,15 @@ impl Permutations {
         let mut image = 0;
         for bit in bits(mask) {
             let known = self.known[permutation].bits[process].get(bit as usize).copied();
-            let moved = match known.filter(|bit| *bit != UNKNOWN) {
-                Some(moved) => moved,
-                None => {
-                    let (message, copy) = renaming.states_of[process].graph.message_of_bit(bit)?;
-                    let message = self.message(permutation, message, renaming);
-                    let entry = renaming.ask.mail.entry(message);
-                    let moved = renaming.states_of[to].graph.bit_of_message(entry, copy)?;
-                    remember(&mut self.known[permutation].bits[process], bit, moved);
-                    moved
-                }
+            let moved = if let Some(moved) = known.filter(|bit| *bit != UNKNOWN) {
+                moved
+            } else {
+                let (message, copy) = renaming.states_of[process].graph.message_of_bit(bit)?;
+                let message = self.message(permutation, message, renaming);
+                let entry = renaming.ask.mail.entry(message);
+                let moved = renaming.states_of[to].graph.bit_of_message(entry, copy)?;
+                remember(&mut self.known[permutation].bits[process], bit, moved);
+                moved
             };
             image |= 1 << moved;
         }

@@ -1,6 +1,6 @@
 //! Symmetry: of states that differ only in which of several interchangeable processes does what, one is searched.
 //!
-//! From: docs/theory/symmetry.md 2. A permutation acts on a vector of states: it moves the states and renames the
+//! From: docs/theory/symmetry.md 3. A permutation acts on a vector of states: it moves the states and renames the
 //! processes inside them. A vector is brought into order by sorting the members of each group by a *key*: what the
 //! whole vector says of a member, whatever the members are called. Keys are sums over the parts of the states, local
 //! states and messages, of which there are few. The permutation that sorts them is worked out first and applied once, so
@@ -17,7 +17,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::beliefs::ProcessStates;
 use super::images::Images;
-use super::permutations::Permutations;
+use super::permutations::{Permutations, Renaming};
 use crate::base::{ProcessId, fold, heed};
 use crate::kernel::process::{AskContext, ConfigurationId, Edge, LocalId, MessageId};
 use crate::model::Model;
@@ -39,13 +39,6 @@ pub(in crate::kernel) struct Symmetry {
     permutations: Permutations,
 }
 
-/// What a vector is made of, and where to ask for it.
-pub(in crate::kernel) struct Renaming<'r, 'm> {
-    pub(in crate::kernel) images: &'r mut Images,
-    pub(in crate::kernel) states_of: &'r mut [ProcessStates],
-    pub(in crate::kernel) ask: &'r mut AskContext<'m>,
-}
-
 /// A message or, of a process, a local state.
 type Thing = (usize, u32);
 
@@ -56,7 +49,9 @@ impl Symmetry {
         let groups: Vec<Vec<usize>> = model.symmetry().groups().iter().map(index).collect();
         let mut kind_of: Vec<u64> = (0..processes).map(|process| 1000 + process as u64).collect();
         for (at, group) in groups.iter().enumerate() {
-            group.iter().for_each(|member| kind_of[*member] = 2 + at as u64);
+            for member in group {
+                kind_of[*member] = 2 + at as u64;
+            }
         }
         let members: Vec<usize> = groups.iter().flatten().copied().collect();
         Symmetry {
@@ -135,11 +130,11 @@ impl Symmetry {
         while let Some(vector) = waiting.pop() {
             heed();
             for exchange in exchanges {
-                let mut exchanged = vector.clone();
-                self.permutations.exchange(*exchange, &mut exchanged, renaming);
-                if !orbit.contains(&exchanged) {
-                    orbit.insert(exchanged.clone());
-                    waiting.push(exchanged);
+                let mut after = vector.clone();
+                self.permutations.exchange(*exchange, &mut after, renaming);
+                if !orbit.contains(&after) {
+                    orbit.insert(after.clone());
+                    waiting.push(after);
                 }
             }
         }
@@ -186,7 +181,6 @@ impl Symmetry {
         for (member, key) in keys.into_iter().enumerate() {
             // Its own state says something else of a member than a state of others.
             let own = u64::from(self.members[member] == process);
-            #[expect(clippy::cast_possible_truncation, reason = "a part of a hash")]
             let key = (mix(key, own) >> 32) as u32;
             self.keys[process][at * count + member] = key;
         }
@@ -298,7 +292,9 @@ impl Symmetry {
                 sum.wrapping_add(mix(contents[at / count], self.members[at % count] as u64))
             };
             let class = alike.iter().fold(0, add);
-            alike.iter().for_each(|at| classes[at / count][at % count] = class);
+            for at in alike {
+                classes[at / count][at % count] = class;
+            }
         }
         orbit.into_iter().zip(classes.into_iter().map(Into::into)).collect()
     }
