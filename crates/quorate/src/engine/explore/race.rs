@@ -2,7 +2,7 @@
 //! the answer.
 //!
 //! A reduction that leaves out nothing costs much more than it saves, and whether it does is known only in the end. So
-//! both go on until one ends, and the loss is bounded by the other's share. One whose frontier ebbs away will end soon
+//! both go on until one ends, and the loss is bounded by the other's share; with two threads they go on at the same time. One whose frontier ebbs away will end soon
 //! and goes ahead. The search without reductions is for systems of which it sees the end in little memory; beyond that
 //! it is given up. Turns are measured in transitions, never in time, so an answer is always the same.
 //! Held by: testkit/tests/fallbacks.rs.
@@ -10,8 +10,9 @@
 use super::run::{Ended, Exploration};
 use super::{Count, Explore, Order};
 use crate::engine::Search;
+use crate::engine::grace::Signed;
 use crate::model::Model;
-use crate::report::{Coverage, Fallback, Stop, Stopped, Watch};
+use crate::report::{Fallback, Watch};
 
 /// A transition of a reduced search costs as much as so many of one without reductions.
 ///
@@ -77,16 +78,22 @@ impl<'m> Runner<'m> {
     }
 }
 
-/// The watch of the search without reductions: it shows no progress, and counts on the memory of the other.
-struct Beside<'w>(&'w dyn Watch);
+/// Who goes on next.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Turn {
+    Both,
+    Reduced,
+    Plain,
+}
 
-impl Watch for Beside<'_> {
-    fn progress(&mut self, _: &Coverage) -> Option<Stopped> {
-        self.stop().and_then(|stop| stop.why().cloned())
-    }
-
-    fn stop(&self) -> Option<Stop> {
-        self.0.stop()
+impl Turn {
+    fn next(reduced: &Runner<'_>, plain: &Runner<'_>, first: u64) -> Self {
+        let (with, without) = (reduced.work(), plain.work().max(first));
+        match (reduced.ebbs(), plain.ebbs()) {
+            (true, false) if with < AHEAD * without => Turn::Reduced,
+            (false, true) if without < AHEAD * with => Turn::Plain,
+            _ => Turn::Both,
+        }
     }
 }
 
@@ -102,33 +109,52 @@ pub(super) fn race<'m>(
         return reduced.won(ended, None);
     }
     let bytes_max = search.bytes_max.map_or(BYTES_MAX, |most| BYTES_MAX.min(most / 4));
-    let unreduced = Search { bytes_max: Some(bytes_max), ..search.unreduced() };
+    let threads = (search.threads - 1).max(1);
+    let unreduced = Search { bytes_max: Some(bytes_max), threads, ..search.unreduced() };
     let mut plain = Runner::new(Exploration::new(model, engine, &unreduced), 1);
     loop {
-        let (with, without) = (reduced.work(), plain.work());
-        let ahead = match (reduced.ebbs(), plain.ebbs()) {
-            (true, false) => with < AHEAD * without.max(first),
-            (false, true) => without >= AHEAD * with,
-            _ => with <= without,
+        let turn = Turn::next(&reduced, &plain, first);
+        // Both are to have done as much when they have had their turns.
+        let most = if turn == Turn::Plain { plain.work() } else { reduced.work().max(plain.work()) };
+        let work = most + most / 4;
+        let mut beside = Signed(watch.stop());
+        let (with, without) = match turn {
+            Turn::Reduced => (reduced.go_on(work, watch), None),
+            Turn::Plain => (None, plain.go_on(work, &mut beside)),
+            Turn::Both if search.threads > 1 => {
+                at_once(|| reduced.go_on(work, watch), || plain.go_on(work, &mut beside))
+            }
+            // One after the other comes to the same: if both end, the one with reductions is first.
+            Turn::Both => match reduced.go_on(work, watch) {
+                None => (None, plain.go_on(work, &mut beside)),
+                ended => (ended, None),
+            },
         };
-        if ahead {
-            if let Some(ended) = reduced.go_on(with + with / 4, watch) {
+        match (with, without) {
+            (Some(ended), _) => {
+                plain.exploration.kernel.discard();
                 return reduced.won(ended, None);
             }
-            continue;
-        }
-        match plain.go_on((without + without / 4).max(first), &mut Beside(watch)) {
-            None => {}
-            Some(Ended::Stopped(_)) => {
+            (None, None) => {}
+            (None, Some(Ended::Stopped(_))) => {
                 plain.exploration.kernel.discard();
                 let ended = reduced.exploration.search(None, watch);
                 return reduced.won(ended, None);
             }
-            Some(ended) => {
+            (None, Some(ended)) => {
                 let states = reduced.exploration.run.coverage.states;
                 reduced.exploration.kernel.discard();
                 return plain.won(ended, Some(Fallback::Overtaken { states }));
             }
         }
     }
+}
+
+/// Does one thing here and another on a thread of its own.
+fn at_once<T, U: Send>(here: impl FnOnce() -> T, there: impl FnOnce() -> U + Send) -> (T, U) {
+    std::thread::scope(|scope| {
+        let there = scope.spawn(there);
+        let here = here();
+        (here, there.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)))
+    })
 }
