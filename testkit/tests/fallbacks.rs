@@ -99,6 +99,13 @@ fn combinations_of_local_states() {
     assert!(taken >= FALLBACKS.least(30), "only {taken}");
 }
 
+#[test]
+fn inboxes_with_more_messages_than_bits() {
+    let few_bits =
+        |tuning, seed| Tuning { inbox_bits_max: u32::try_from(seed % 5).unwrap_or_default(), ..tuning };
+    agrees(&[], few_bits, |fallback| matches!(fallback, Fallback::Inboxes { .. }));
+}
+
 /// A search whose reductions may be dropped, with one without them beside it from almost the first transition on.
 #[test]
 fn reductions_that_the_search_without_them_overtakes() {

@@ -49,6 +49,8 @@ pub struct Tuning {
     pub symmetry_max: usize,
     /// After how many transitions a search whose reductions may be dropped has one without them beside it.
     pub race_after: u64,
+    /// How many different messages an inbox keeps as bits, at most 128.
+    pub inbox_bits_max: u32,
     /// What is left out, to show that the tests notice.
     pub mutants: Mutants,
 }
@@ -80,6 +82,7 @@ impl Tuning {
         combinations_max: 4_000_000,
         symmetry_max: 1 << 22,
         race_after: 50_000,
+        inbox_bits_max: 128,
         mutants: Mutants::NONE,
     };
 }

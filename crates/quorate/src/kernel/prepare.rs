@@ -10,7 +10,7 @@ use std::sync::Arc;
 
 use super::groups::{GroupOrder, PropertyViews, Tree};
 use super::options::{Options, Sleep, Tuning};
-use super::process::{AskContext, Live, Questions, Start};
+use super::process::{AskContext, Live, ProcessGraph, Questions, Start};
 use super::reductions::{
     BeliefLimits, Certificate, Needs, Orbits, ProcessStates, SleepSets, Stubborn, Symmetry, Why, all_stable,
     live, saturate,
@@ -117,6 +117,7 @@ impl<'m> Kernel<'m> {
         for (at, states) in kernel.states_of.iter_mut().enumerate() {
             states.graph.allowed_locals =
                 options.allowed_locals.as_ref().and_then(|allowed| allowed.get(at).cloned());
+            states.graph.use_bits(options.tuning.inbox_bits_max);
             states.graph.copies_max = options.copies_max.map(|most| most as usize + 1);
             states.graph.questions = kernel.reductions.has(Reduction::Symmetry).then(Questions::default);
         }
@@ -210,6 +211,12 @@ impl<'m> Kernel<'m> {
     /// The processes and monitors whose beliefs were given up.
     pub(crate) fn disbelieved(&self) -> impl Iterator<Item = ProcessId> {
         self.disbelieved.iter().copied().map(ProcessId::new)
+    }
+
+    /// The processes whose inboxes are lists, since there are more messages to them than bits.
+    pub(crate) fn with_long_inboxes(&self) -> impl Iterator<Item = ProcessId> {
+        let graphs = self.states_of.iter().map(|states| &states.graph);
+        graphs.filter(|graph| graph.has_outgrown_bits()).map(ProcessGraph::id)
     }
 
     fn number_anew(&mut self, order: &GroupOrder) {

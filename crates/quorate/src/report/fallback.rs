@@ -32,6 +32,14 @@ pub enum Fallback {
     SymmetryWithin,
     /// Stages after the first start in the middle of runs, where processes may differ; and stones may differ in them.
     SymmetryInStages,
+    /// There are more different messages to a process than fit into a word: what it can consume was worked out message by
+    /// message, which takes longer.
+    Inboxes {
+        /// The process.
+        process: String,
+        /// How many would have fitted.
+        most: u32,
+    },
     /// All reductions were dropped: the search without them was the first to end.
     Overtaken {
         /// How many states the search with them had seen.
@@ -53,7 +61,7 @@ impl Fallback {
             Fallback::Symmetry(_) | Fallback::SymmetryWithin | Fallback::SymmetryInStages => {
                 Some(Reduction::Symmetry)
             }
-            Fallback::Overtaken { .. } | Fallback::Shortest { .. } => None,
+            Fallback::Inboxes { .. } | Fallback::Overtaken { .. } | Fallback::Shortest { .. } => None,
         }
     }
 }
@@ -78,6 +86,12 @@ impl fmt::Display for Fallback {
             }
             Fallback::SymmetryInStages => {
                 write!(f, "only the first stage starts where no process differs from another")
+            }
+            Fallback::Inboxes { process, most } => {
+                write!(
+                    f,
+                    "{process} is sent more than {most} different messages, which takes longer to search"
+                )
             }
             Fallback::Overtaken { states } => {
                 write!(

@@ -213,10 +213,13 @@ fn given_up(model: &Model, kernel: &Kernel<'_>, search: &Search) -> Vec<Fallback
         beliefs_max,
         members_max,
     });
+    let most = search.tuning.inbox_bits_max;
+    let inboxes =
+        kernel.with_long_inboxes().map(|process| Fallback::Inboxes { process: name(process), most });
     let asked = &search.reductions;
     let stubborn = asked.has(Reduction::Stubborn) && !kernel.in_use().contains(&Reduction::Stubborn);
     let symmetry = kernel.without_symmetry().map(|why| Fallback::Symmetry(why.to_string()));
-    beliefs.chain(stubborn.then_some(Fallback::StubbornWithBeliefs)).chain(symmetry).collect()
+    beliefs.chain(inboxes).chain(stubborn.then_some(Fallback::StubbornWithBeliefs)).chain(symmetry).collect()
 }
 
 /// Explores, and in the end reads from what is known of the model then.

@@ -65,6 +65,8 @@ pub(in crate::kernel) struct ProcessGraph {
     pub(super) locals: Numbering<Value>,
     /// Inboxes are bits, as long as these suffice and the channel keeps no order.
     pub(super) bits: Option<InboxBits>,
+    /// There are more messages than bits.
+    outgrown: bool,
     /// Inboxes that are not bits.
     inboxes: Numbering<Arc<Inbox<InboxEntry>>>,
     /// Messages in all inboxes together.
@@ -103,6 +105,7 @@ impl ProcessGraph {
             start,
             locals: Numbering::default(),
             bits: None,
+            outgrown: false,
             inboxes: Numbering::default(),
             entries: 0,
             configurations: Numbering::default(),
@@ -195,11 +198,24 @@ impl ProcessGraph {
         let before = std::mem::take(&mut self.configurations);
         let inboxes: Vec<_> = before.values().iter().map(|(_, _, inbox)| self.inbox(*inbox)).collect();
         self.bits = None;
+        self.outgrown = true;
         self.ways.clear();
         for ((local, past, _), inbox) in before.values().iter().zip(inboxes) {
             let inbox = self.stored(inbox);
             self.configurations.number((*local, *past, inbox));
         }
+    }
+
+    /// Keeps inboxes as bits as long as so many suffice.
+    pub(in crate::kernel) fn use_bits(&mut self, most: u32) {
+        if let Some(bits) = &mut self.bits {
+            bits.use_at_most(most);
+        }
+    }
+
+    /// Are there more messages than bits, so that inboxes are lists?
+    pub(in crate::kernel) fn has_outgrown_bits(&self) -> bool {
+        self.outgrown
     }
 
     /// Are inboxes bits?

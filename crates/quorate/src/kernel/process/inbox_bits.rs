@@ -16,18 +16,30 @@ use crate::base::FoldHasher;
 pub(in crate::kernel) type InboxMask = u128;
 
 /// Which bit stands for which message.
-#[derive(Default)]
 pub(super) struct InboxBits {
     entries: Vec<InboxEntry>,
     /// For each message the bits of its copies, the first one first.
     copies: HashMap<MessageId, Vec<u32>, BuildHasherDefault<FoldHasher>>,
     firsts: InboxMask,
+    /// How many bits there are.
+    most: u32,
+}
+
+impl Default for InboxBits {
+    fn default() -> Self {
+        InboxBits { entries: Vec::new(), copies: HashMap::default(), firsts: 0, most: InboxMask::BITS }
+    }
 }
 
 impl InboxBits {
     /// The bits of first copies: which messages wait, whatever their number.
     pub(super) fn firsts(&self) -> InboxMask {
         self.firsts
+    }
+
+    /// Uses no more than so many bits.
+    pub(super) fn use_at_most(&mut self, most: u32) {
+        self.most = most.min(InboxMask::BITS);
     }
 
     /// How many bits are in use.
@@ -50,7 +62,7 @@ impl InboxBits {
         if let Some(bit) = known.get(copy) {
             return Some(*bit);
         }
-        let bit = u32::try_from(self.entries.len()).ok().filter(|bit| *bit < InboxMask::BITS)?;
+        let bit = u32::try_from(self.entries.len()).ok().filter(|bit| *bit < self.most)?;
         if copy == 0 {
             self.firsts |= 1 << bit;
         }
