@@ -14,10 +14,13 @@ use crate::engine::grace::Signed;
 use crate::model::Model;
 use crate::report::{Fallback, Watch};
 
-/// A transition of a reduced search costs as much as so many of one without reductions.
+/// A transition of a search over vectors costs as much as so many of one without reductions.
 ///
 /// PERF: rand-tree --nodes 5 --restless 4, paxos --proposers 4 --acceptors 5 (docs/decisions/0018).
-const COST: u64 = 24;
+const VECTOR_COST: u64 = 24;
+
+/// The same of a search over pairs, whose reductions make the states fewer and not the steps dearer.
+const PAIR_COST: u64 = 2;
 
 /// Who has less than one part in so many of the most that ever waited will end soon.
 const EBB: u64 = 2;
@@ -46,24 +49,37 @@ pub(super) fn may_race(engine: &Explore, search: &Search) -> bool {
 /// A search in the race.
 struct Runner<'m> {
     exploration: Exploration<'m>,
-    /// What a transition costs.
-    cost: u64,
     /// The most that waited.
     most: u64,
 }
 
 impl<'m> Runner<'m> {
-    fn new(exploration: Exploration<'m>, cost: u64) -> Self {
-        Runner { exploration, cost, most: 0 }
+    fn new(exploration: Exploration<'m>) -> Self {
+        Runner { exploration, most: 0 }
+    }
+
+    /// What a transition costs.
+    fn cost(&self) -> u64 {
+        let kernel = &self.exploration.kernel;
+        match kernel.in_use().as_slice() {
+            _ if kernel.searches_vectors() => VECTOR_COST,
+            [] => 1,
+            _ => PAIR_COST,
+        }
     }
 
     fn work(&self) -> u64 {
-        self.exploration.transitions() * self.cost
+        self.exploration.transitions() * self.cost()
     }
 
     /// Goes on until it has done so much work; how it ended, if it did.
     fn go_on(&mut self, work: u64, watch: &mut dyn Watch) -> Option<Ended> {
-        let ended = self.exploration.search(Some(work / self.cost), watch);
+        self.take(work.div_ceil(self.cost()), watch)
+    }
+
+    /// Goes on until it has taken so many transitions; how it ended, if it did.
+    fn take(&mut self, transitions: u64, watch: &mut dyn Watch) -> Option<Ended> {
+        let ended = self.exploration.search(Some(transitions), watch);
         self.most = self.most.max(self.exploration.run.coverage.frontier);
         (ended != Ended::Paused).then_some(ended)
     }
@@ -103,15 +119,15 @@ pub(super) fn race<'m>(
     search: &Search,
     watch: &mut dyn Watch,
 ) -> Raced<'m> {
-    let mut reduced = Runner::new(Exploration::new(model, engine, search), COST);
-    let first = search.tuning.race_after * COST;
-    if let Some(ended) = reduced.go_on(first, watch) {
+    let mut reduced = Runner::new(Exploration::new(model, engine, search));
+    if let Some(ended) = reduced.take(search.tuning.race_after, watch) {
         return reduced.won(ended, None);
     }
+    let first = reduced.work();
     let bytes_max = search.bytes_max.map_or(BYTES_MAX, |most| BYTES_MAX.min(most / 4));
     let threads = (search.threads - 1).max(1);
     let unreduced = Search { bytes_max: Some(bytes_max), threads, ..search.unreduced() };
-    let mut plain = Runner::new(Exploration::new(model, engine, &unreduced), 1);
+    let mut plain = Runner::new(Exploration::new(model, engine, &unreduced));
     loop {
         let turn = Turn::next(&reduced, &plain, first);
         // Both are to have done as much when they have had their turns.
