@@ -122,7 +122,7 @@ impl Node for Raft {
                 self.append_entries(from, *previous, entries, *commit, out);
             }
             Msg::Appended { matched, .. } => self.count_appended(from, *matched, out),
-            Msg::Missing { previous, .. } => self.go_back(from, *previous, out),
+            Msg::Missing { previous, .. } => self.send_more(from, *previous, out),
         }
     }
 
@@ -262,31 +262,25 @@ impl Raft {
         out.send(leader, Msg::Appended { term: self.term, matched });
     }
 
+    /// Commits what a majority has, if it is of this term: then nobody leads again who has not got it.
     fn count_appended(&mut self, follower: ProcessId, matched: Index, out: Out<'_, '_>) {
+        let own_term = self.place(matched).term == self.term;
         let Stage::Leader(others) = &mut self.stage else { return };
         let known = others.entry(follower).or_insert(0);
-        if matched <= *known {
-            return;
-        }
-        *known = matched;
-        let others = others.clone();
-        let count = 1 + others.values().filter(|other| **other >= matched).count();
-        let counts = self.place(matched).term == self.term || self.has(Bug::CommitByCounting);
-        if matched > self.commit && self.is_majority(count) && counts {
+        *known = matched.max(*known);
+        let having: Vec<ProcessId> =
+            others.iter().filter(|(_, has)| **has >= matched).map(|(other, _)| *other).collect();
+        let commits = own_term || self.has(Bug::CommitByCounting);
+        if matched > self.commit && self.is_majority(having.len() + 1) && commits {
             self.commit = matched;
-            for (other, has) in others {
-                if has >= matched {
-                    self.send_entries(other, has, out);
-                }
-            }
-        } else if matched <= self.commit {
-            self.send_entries(follower, matched, out);
+            having.iter().for_each(|other| self.send_entries(*other, matched, out));
         }
     }
 
-    fn go_back(&mut self, follower: ProcessId, previous: Index, out: Out<'_, '_>) {
-        if matches!(self.stage, Stage::Leader(_)) {
-            self.send_entries(follower, previous - 1, out);
+    /// The follower misses the entry before those that it was sent: it is sent one more.
+    fn send_more(&mut self, follower: ProcessId, missing: Index, out: Out<'_, '_>) {
+        if let (Stage::Leader(_), Some(before)) = (&self.stage, missing.checked_sub(1)) {
+            self.send_entries(follower, before, out);
         }
     }
 
@@ -315,11 +309,11 @@ struct Seen {
 pub(crate) fn protocol() -> Protocol {
     Protocol::new("raft", "Raft: leaders are elected and replicate a log", system)
         .reference("Ongaro and Ousterhout, In Search of an Understandable Consensus Algorithm, USENIX ATC 2014")
-        .number("nodes", 3, 1..=60, "how many nodes")
-        .number("terms", 2, 1..=60, "how many terms there are")
+        .number("nodes", 3, 2..=60, "how many nodes")
+        .number("terms", 1, 1..=60, "how many terms there are")
         .number("commands", 1, 0..=60, "how long a log may grow: a leader takes commands until it is so long")
         .bug("double-vote", "a node votes for everyone who asks in a term")
-        .bug("vote-for-old-log", "a node votes without comparing logs")
+        .bug_with(&[("terms", "2")], "vote-for-old-log", "a node votes without comparing logs")
         .bug_with(&[("commands", "2")], "no-previous-check", "a node appends entries to whatever it has")
         .bug_in(
             World::default().restarts(vec![(NODES.name().to_string(), 1)]),
