@@ -205,7 +205,9 @@ impl Raft {
         self.voted = Some(out.me());
         self.stage = Stage::Candidate(BTreeSet::new());
         self.wait_for_a_leader(out);
-        self.send_to_others(&Msg::RequestVote { term: self.term, last: self.place(self.log.len()) }, out);
+        for other in others(out) {
+            out.send(other, Msg::RequestVote { term: self.term, last: self.place(self.log.len()) });
+        }
     }
 
     fn request_vote(&mut self, candidate: ProcessId, last: Place, out: Out<'_, '_>) {
@@ -217,15 +219,15 @@ impl Raft {
         }
     }
 
-    fn count_vote(&mut self, voter: ProcessId, out: Out<'_, '_>) {
+    fn count_vote(&mut self, from: ProcessId, out: Out<'_, '_>) {
         let Stage::Candidate(votes) = &mut self.stage else { return };
-        votes.insert(voter);
+        votes.insert(from);
         let count = votes.len() + 1;
         if self.is_majority(count) {
             self.stage = Stage::Leader(BTreeMap::new());
             out.cancel_timer(&Timer::Election);
             self.wait_for_clients(out);
-            for other in self.others(out) {
+            for other in others(out) {
                 self.send_entries(other, self.log.len(), out);
             }
         }
@@ -250,7 +252,7 @@ impl Raft {
         let before = self.log.len();
         self.log.push(Entry { term: self.term, command: before + 1 });
         self.wait_for_clients(out);
-        for other in self.others(out) {
+        for other in others(out) {
             self.send_entries(other, before, out);
         }
     }
@@ -274,8 +276,8 @@ impl Raft {
             return;
         }
         self.stage = Stage::Follower;
-        let matches = previous.index <= self.log.len() && self.place(previous.index) == previous;
-        if !matches && !self.has(Bug::NoPreviousCheck) {
+        let known = previous.index <= self.log.len() && self.place(previous.index) == previous;
+        if !known && !self.has(Bug::NoPreviousCheck) {
             out.send(leader, Msg::Missing { term: self.term, previous: previous.index });
             return;
         }
@@ -306,7 +308,9 @@ impl Raft {
         let commits = own_term || self.has(Bug::CommitByCounting);
         if matched > self.commit && self.is_majority(having.len() + 1) && commits {
             self.commit = matched;
-            having.iter().for_each(|other| self.send_entries(*other, matched, out));
+            for other in having {
+                self.send_entries(other, matched, out);
+            }
         }
     }
 
@@ -316,17 +320,12 @@ impl Raft {
             self.send_entries(follower, before, out);
         }
     }
+}
 
-    fn others(&self, out: Out<'_, '_>) -> Vec<ProcessId> {
-        let me = out.me();
-        out.members(NODES).iter().copied().filter(|node| *node != me).collect()
-    }
-
-    fn send_to_others(&self, message: &Msg, out: Out<'_, '_>) {
-        for other in self.others(out) {
-            out.send(other, message.clone());
-        }
-    }
+/// All nodes but the one whose step it is.
+fn others(out: &Commands<'_, Msg, Timer>) -> Vec<ProcessId> {
+    let me = out.me();
+    out.members(NODES).iter().copied().filter(|node| *node != me).collect()
 }
 
 /// What properties see of a node.
@@ -347,7 +346,11 @@ pub(crate) fn protocol() -> Protocol {
         .number("nodes", 3, 2..=60, "how many nodes")
         .number("terms", 1, 1..=60, "how many terms there are")
         .number("commands", 1, 0..=60, "how long a log may grow: a leader takes commands until it is so long")
-        .bug("double-vote", "a node votes for everyone who asks in a term")
+        .bug_with(
+            &[("commands", "0")],
+            "double-vote",
+            "a node votes for everyone who asks in a term: elections show it, so there are no commands",
+        )
         .bug_with(&[("terms", "2")], "vote-for-old-log", "a node votes without comparing logs")
         .bug_with(&[("commands", "2")], "no-previous-check", "a node appends entries to whatever it has")
         .bug_with(
@@ -400,7 +403,7 @@ fn system(arguments: &Arguments) -> System<Msg> {
             terms.iter().collect::<BTreeSet<_>>().len() == terms.len()
         })
         .invariant("log matching", logs, |logs| every_two(logs, |one, other| log_matching(one, other)))
-        .invariant("leader completeness", seen, |seen| leaders_are_complete(seen))
+        .invariant("leader completeness", seen, leaders_are_complete)
         .invariant("state machine safety", committed, |committed| {
             every_two(committed, |one, other| one.iter().zip(other).all(|(one, other)| one == other))
         })
