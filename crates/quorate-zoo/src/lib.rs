@@ -13,6 +13,7 @@ mod pam;
 mod pastry;
 mod paxos;
 mod paxos_node;
+mod raft;
 mod rand_tree;
 mod regular_storage;
 mod tree;
@@ -35,5 +36,6 @@ pub fn protocols() -> Vec<Protocol> {
         paxos_node::protocol(),
         one_paxos::protocol(),
         rand_tree::protocol(),
+        raft::protocol(),
     ]
 }
