@@ -29,7 +29,7 @@ const EBB: u64 = 2;
 const AHEAD: u64 = 3;
 
 /// In how much memory a search without reductions may end.
-const BYTES_MAX: u64 = 128 << 20;
+const BYTES_MAX: u64 = 64 << 20;
 
 /// Whose answer it is.
 pub(super) struct Raced<'m> {

@@ -407,6 +407,8 @@ pub(crate) struct Answer {
     fallbacks: Vec<String>,
     /// Did processes sleep whose steps are found another way? If global states were searched.
     sleep_sets: Option<bool>,
+    /// How often it was searched from the start.
+    repeats: Option<u32>,
     states: u64,
     transitions: u64,
     depth: u32,
@@ -511,6 +513,7 @@ impl Answer {
             switched_off: asked.switched_off,
             fallbacks: report.fallbacks.iter().map(ToString::to_string).collect(),
             sleep_sets: explored.map(|explored| explored.sleep_sets),
+            repeats: explored.map(|explored| explored.repeats),
             states: coverage.states,
             transitions: coverage.transitions,
             depth: coverage.depth,
