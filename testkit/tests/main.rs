@@ -19,6 +19,7 @@ mod mutants;
 mod mutants_worlds;
 mod naive;
 mod nested;
+mod order;
 mod published;
 mod purity;
 mod reduction_mutants;

@@ -8,17 +8,20 @@
 //!
 //! That a permutation makes no difference is not believed but checked (`certificate`).
 //!
-//! Known: keys are made of contents, so which vector stands for others does not depend on the order of discovery.
+//! Known: keys are made of what is printed of contents, with processes numbered by the names of their roles. So which
+//! vector stands for others depends neither on the order of discovery nor on that of declarations.
 //! Reductions rely on what was seen of all processes, and a search sees representatives only. So what was seen
 //! of one process is added to what was seen of those it can be exchanged with ([`saturate`]).
 //! Held by: testkit/tests/reductions.rs; crates/quorate-zoo/tests/reductions.rs (orbits add up to all states).
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::fmt::{self, Write as _};
+use std::hash::Hasher as _;
 
 use super::beliefs::ProcessStates;
 use super::images::Images;
 use super::permutations::{Permutations, Renaming};
-use crate::base::{ProcessId, fold, heed};
+use crate::base::{self, FoldHasher, ProcessId, Value, fold, heed};
 use crate::kernel::process::{AskContext, ConfigurationId, Edge, LocalId, MessageId};
 use crate::model::Model;
 
@@ -30,6 +33,7 @@ pub(in crate::kernel) struct Symmetry {
     members: Vec<usize>,
     /// For each process, a number that tells it from others but not from those of its group.
     kind_of: Vec<u64>,
+    names: Names,
     /// For each message, and for each process and local state, what it says of each member.
     message_classes: Vec<Option<Box<[u64]>>>,
     local_classes: Vec<Vec<Option<Box<[u64]>>>>,
@@ -47,10 +51,12 @@ impl Symmetry {
         let processes = model.processes().len() + model.monitors().len();
         let index = |group: &Vec<ProcessId>| group.iter().map(|member| member.index()).collect();
         let groups: Vec<Vec<usize>> = model.symmetry().groups().iter().map(index).collect();
-        let mut kind_of: Vec<u64> = (0..processes).map(|process| 1000 + process as u64).collect();
-        for (at, group) in groups.iter().enumerate() {
+        let names = Names::new(model);
+        let mut kind_of: Vec<u64> = (0..processes).map(|process| 1000 + names.place(process)).collect();
+        for group in &groups {
+            let first = group.iter().map(|member| names.place(*member)).min().unwrap_or(0);
             for member in group {
-                kind_of[*member] = 2 + at as u64;
+                kind_of[*member] = first;
             }
         }
         let members: Vec<usize> = groups.iter().flatten().copied().collect();
@@ -59,6 +65,7 @@ impl Symmetry {
             groups,
             members,
             kind_of,
+            names,
             message_classes: Vec::new(),
             local_classes: vec![Vec::new(); processes],
             keys: vec![Vec::new(); processes],
@@ -112,7 +119,7 @@ impl Symmetry {
         let orbit = self.orbit(vector.to_vec(), ties, renaming);
         let contents = |vector: &Vec<u32>| -> Vec<u64> {
             let states = vector.iter().enumerate();
-            states.map(|(process, state)| content(process, *state, renaming)).collect()
+            states.map(|(process, state)| self.names.of_state(process, *state, renaming)).collect()
         };
         // Numbers, which depend on the order of discovery, decide only between what looks alike.
         let least = orbit.into_iter().min_by_key(|vector| (contents(vector), vector.clone()));
@@ -223,7 +230,7 @@ impl Symmetry {
             (renaming.images.place(exchange, process), image)
         };
         let content = |(process, local): Thing, renaming: &Renaming<'_, '_>| {
-            mix(renaming.states_of[process].graph.local_value(local).content_hash(), process as u64)
+            self.names.of_local(process, local, renaming)
         };
         for ((process, local), classes) in self.classes((process, local), image, content, renaming) {
             set(&mut self.local_classes[process], local, classes);
@@ -237,7 +244,8 @@ impl Symmetry {
         let image = |exchange: usize, (_, message): Thing, renaming: &mut Renaming<'_, '_>| {
             (0, renaming.images.message(exchange, message, renaming.ask))
         };
-        let content = |(_, message): Thing, renaming: &Renaming<'_, '_>| message_content(message, renaming);
+        let content =
+            |(_, message): Thing, renaming: &Renaming<'_, '_>| self.names.of_message(message, renaming);
         for ((_, message), classes) in self.classes((0, message), image, content, renaming) {
             set(&mut self.message_classes, message, classes);
         }
@@ -289,7 +297,7 @@ impl Symmetry {
                 at += 1;
             }
             let add = |sum: u64, at: &usize| {
-                sum.wrapping_add(mix(contents[at / count], self.members[at % count] as u64))
+                sum.wrapping_add(mix(contents[at / count], self.names.place(self.members[at % count])))
             };
             let class = alike.iter().fold(0, add);
             for at in alike {
@@ -306,23 +314,66 @@ impl Symmetry {
     }
 }
 
-/// A hash of what a state is, with the names of the processes in it.
-fn content(process: usize, state: u32, renaming: &Renaming<'_, '_>) -> u64 {
-    let states = &renaming.states_of[process];
-    let of_member = |configuration: ConfigurationId| {
-        let (local, _, inbox) = states.graph.parts(configuration);
-        let waiting = inbox.travelling.iter().chain(&inbox.waiting);
-        let waiting = waiting.map(|entry| mix(message_content(entry.message, renaming), 5));
-        let all = waiting.fold(0, u64::wrapping_add);
-        mix(states.graph.local_value(local).content_hash(), all)
-    };
-    states.members(state).into_iter().map(of_member).fold(0, u64::wrapping_add)
+/// Contents as hashes of what is printed of them, with processes numbered by the names of their roles: the same in
+/// whatever order roles, and messages in their type, are declared.
+struct Names {
+    ids: base::Renaming,
 }
 
-fn message_content(message: MessageId, renaming: &Renaming<'_, '_>) -> u64 {
-    let (mail, envelope) = (&renaming.ask.mail, renaming.ask.mail.envelope(message));
-    let who = (envelope.from.index() * 64 + mail.receiver(message).index()) as u64;
-    mix(envelope.body.content_hash(), who)
+impl Names {
+    fn new(model: &Model) -> Self {
+        let mut order: Vec<ProcessId> = model.ids().collect();
+        order.sort_by_key(|process| (model.process(*process).role().to_string(), *process));
+        let mut places: Vec<ProcessId> = model.ids().collect();
+        for (place, process) in order.iter().enumerate() {
+            places[process.index()] = ProcessId::new(place);
+        }
+        Names { ids: base::Renaming::new(places) }
+    }
+
+    /// Which process it is, by the names of roles. Monitors come last.
+    fn place(&self, process: usize) -> u64 {
+        self.ids.of(ProcessId::new(process)).index() as u64
+    }
+
+    fn of_local(&self, process: usize, local: LocalId, renaming: &Renaming<'_, '_>) -> u64 {
+        let value = renaming.states_of[process].graph.local_value(local);
+        let value = renaming.ask.model.symmetry().rename_state(value, &self.ids);
+        mix(printed(&value), self.place(process))
+    }
+
+    fn of_message(&self, message: MessageId, renaming: &Renaming<'_, '_>) -> u64 {
+        let (mail, envelope) = (&renaming.ask.mail, renaming.ask.mail.envelope(message));
+        let envelope = renaming.ask.model.symmetry().rename_envelope(envelope, &self.ids);
+        let who = envelope.from.index() as u64 * 64 + self.place(mail.receiver(message).index());
+        mix(printed(&envelope.body), who)
+    }
+
+    fn of_state(&self, process: usize, state: u32, renaming: &Renaming<'_, '_>) -> u64 {
+        let states = &renaming.states_of[process];
+        let of_member = |configuration: ConfigurationId| {
+            let (local, _, inbox) = states.graph.parts(configuration);
+            let waiting = inbox.travelling.iter().chain(&inbox.waiting);
+            let waiting = waiting.map(|entry| mix(self.of_message(entry.message, renaming), 5));
+            let all = waiting.fold(0, u64::wrapping_add);
+            mix(self.of_local(process, local, renaming), all)
+        };
+        states.members(state).into_iter().map(of_member).fold(0, u64::wrapping_add)
+    }
+}
+
+/// A hash of what is printed of a value.
+fn printed(value: &Value) -> u64 {
+    struct Printer(FoldHasher);
+    impl fmt::Write for Printer {
+        fn write_str(&mut self, text: &str) -> fmt::Result {
+            text.bytes().for_each(|byte| self.0.write_u8(byte));
+            Ok(())
+        }
+    }
+    let mut printer = Printer(FoldHasher::default());
+    _ = write!(printer, "{value:?}");
+    printer.0.finish()
 }
 
 #[inline]
