@@ -37,7 +37,7 @@ fn asked(text: &str) -> Result<Asked, String> {
 pub(super) fn options() -> Vec<Arg> {
     vec![
         named(Arg::new("reduce")).value_name("WHAT").value_parser(asked).default_value("auto").help(
-            "Reductions: none, some of inert,stubborn,beliefs,symmetry, or auto: all that are sound here",
+            "Reductions: none, some of inert,stubborn,beliefs,symmetry, or auto: all that are sound here, with a search without them beside one that takes a while",
         ),
         named(Arg::new("stubborn-split"))
             .alias("split")
@@ -82,20 +82,23 @@ pub(crate) fn chosen(
             (checked.map_err(|refused| Failure::Usage(refusals::of_reduction(&refused)))?, Vec::new())
         }
     };
-    heed_stubborn_options(&reductions, &refused, matches)?;
-    Ok((Reductions { refinement, seeds, ..reductions }, refused))
+    // Who says how stubborn sets are made wants them.
+    let wanted = heed_stubborn_options(&reductions, &refused, matches)?;
+    let may_be_dropped = reductions.may_be_dropped && !wanted;
+    Ok((Reductions { refinement, seeds, may_be_dropped, ..reductions }, refused))
 }
 
-/// What is asked for is never ignored: options of stubborn sets where there are none are an error.
+/// What is asked for is never ignored: options of stubborn sets where there are none are an error. Says whether there are
+/// such options.
 fn heed_stubborn_options(
     reductions: &Reductions,
     refused: &[Refused],
     matches: &ArgMatches,
-) -> Result<(), Failure> {
+) -> Result<bool, Failure> {
     let given = |option: &&str| matches.value_source(option) == Some(ValueSource::CommandLine);
-    let Some(option) = ["stubborn-split", "stubborn-from"].into_iter().find(given) else { return Ok(()) };
+    let Some(option) = ["stubborn-split", "stubborn-from"].into_iter().find(given) else { return Ok(false) };
     if reductions.has(Reduction::Stubborn) {
-        return Ok(());
+        return Ok(true);
     }
     let reason = refused.iter().find(|refused| refused.reduction == Reduction::Stubborn);
     let reason = reason.map(|refused| refusals::with_option(&refused.reason));
