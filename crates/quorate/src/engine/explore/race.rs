@@ -14,13 +14,17 @@ use crate::engine::grace::Signed;
 use crate::model::Model;
 use crate::report::{Fallback, Watch};
 
-/// A transition of a search over vectors costs as much as so many of one without reductions.
+/// What a transition without reductions counts as.
+const PLAIN_COST: u64 = 2;
+
+/// What a transition of a search over vectors counts as: it costs as much as 24 without reductions.
 ///
 /// PERF: rand-tree --nodes 5 --restless 4, paxos --proposers 4 --acceptors 5 (docs/decisions/0018).
-const VECTOR_COST: u64 = 24;
+const VECTOR_COST: u64 = 24 * PLAIN_COST;
 
-/// The same of a search over pairs, whose reductions make the states fewer and not the steps dearer.
-const PAIR_COST: u64 = 2;
+/// What a transition of a search over pairs counts as, whose reductions make the states fewer and not the steps much
+/// dearer. So little, that where they pay, as they mostly do, the other search costs no more than half as much.
+const PAIR_COST: u64 = 1;
 
 /// Who has less than one part in so many of the most that ever waited will end soon.
 const EBB: u64 = 2;
@@ -63,7 +67,7 @@ impl<'m> Runner<'m> {
         let kernel = &self.exploration.kernel;
         match kernel.in_use().as_slice() {
             _ if kernel.searches_vectors() => VECTOR_COST,
-            [] => 1,
+            [] => PLAIN_COST,
             _ => PAIR_COST,
         }
     }
