@@ -7,7 +7,7 @@
 use std::fmt::Write as _;
 
 use super::super::report::aligned;
-use super::program::{Cost, Program, Run};
+use super::program::{Cost, Program, REPEATED_MAX, Run};
 use crate::failure::Failure;
 
 /// More than this is a loss.
@@ -53,14 +53,16 @@ impl Tried {
 pub(super) fn compare(program: &Program, protocol: &str, bug: Option<&str>) -> Result<Compared, Failure> {
     let planted = bug.map(|bug| format!(" --bug {bug}")).unwrap_or_default();
     let words = |choice: &str| format!("{protocol}{planted} --reduce {choice}");
-    let Some(run) = program.check(&words("auto"))? else {
+    // Short runs are compared by instructions, of which one run tells.
+    let times_max = if program.counts() { 1 } else { REPEATED_MAX };
+    let Some(run) = program.check(&words("auto"), times_max)? else {
         return Err(Failure::Bench(format!("the default is refused on {protocol}{planted}")));
     };
     let mut auto = Tried::new("auto", &run);
     let all = run.answer.sound.join(",");
     let mut tried = Vec::new();
     for choice in CHOICES.into_iter().chain((!CHOICES.contains(&all.as_str())).then_some(all.as_str())) {
-        if let Some(run) = program.check(&words(choice))? {
+        if let Some(run) = program.check(&words(choice), times_max)? {
             tried.push(Tried::new(choice, &run));
         }
     }

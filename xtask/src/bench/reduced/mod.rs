@@ -10,13 +10,12 @@ mod rows;
 use std::path::PathBuf;
 
 use super::contestant::{self, Contestant};
-use super::measure::median;
 use super::{FULL, Instance, Options, SMALL};
 use crate::failure::Failure;
 use crate::run::say;
 use answer::{Answer, Protocol};
 use picture::Group;
-use program::{Cost, Program, Run};
+use program::{Cost, Program, REPEATED_MAX, Run};
 use rows::Row;
 
 const ALONE: &str = "Quorate";
@@ -117,7 +116,7 @@ fn measured(
     }
     for round in 1..=rounds {
         for (program, measured) in &mut runs {
-            let Some(run) = program.check(case.words)? else { continue };
+            let Some(run) = program.check(case.words, REPEATED_MAX)? else { continue };
             let (name, Cost { seconds, .. }) = (&program.name, run.cost);
             eprintln!(
                 "{}, round {round}/{rounds}, {name}: {seconds:.3} s, {}",
@@ -126,24 +125,25 @@ fn measured(
             measured.push(run);
         }
     }
-    runs.iter().filter_map(|(program, runs)| row(case, program, runs).transpose()).collect()
+    runs.into_iter().filter_map(|(program, runs)| row(case, program, runs).transpose()).collect()
 }
 
 /// The middle of some runs of a program; nothing of none.
-fn row(case: &Case, program: &Program, runs: &[Run]) -> Result<Option<Row>, Failure> {
-    let Some(seconds) = median(runs.iter().map(|run| run.cost.seconds)) else { return Ok(None) };
-    // Every run that ends counts the same; of those that are stopped, the one in the middle speaks.
-    let Some(Run { answer, .. }) = runs.iter().find(|run| run.cost.seconds.to_bits() == seconds.to_bits())
-    else {
+fn row(case: &Case, program: &Program, mut runs: Vec<Run>) -> Result<Option<Row>, Failure> {
+    let peak_bytes = runs.iter().filter_map(|run| run.peak_bytes).max();
+    runs.sort_by(|a, b| a.cost.seconds.total_cmp(&b.cost.seconds));
+    let middle = runs.len().saturating_sub(1) / 2;
+    let Some(Run { answer, cost: Cost { seconds, .. }, .. }) = runs.into_iter().nth(middle) else {
         return Ok(None);
     };
+    // One that was stopped would be stopped elsewhere under valgrind.
     let instructions = if answer.ended() { program.instructions(case.words, seconds)? } else { None };
     Ok(Some(Row {
         case: case.name.to_string(),
         program: program.name.clone(),
-        answer: answer.clone(),
+        answer,
         cost: Cost { seconds, instructions },
-        peak_bytes: runs.iter().filter_map(|run| run.peak_bytes).max(),
+        peak_bytes,
     }))
 }
 

@@ -11,7 +11,8 @@ use crate::run::output;
 
 /// A run that is shorter is repeated, for processor time comes in hundredths of a second.
 const REPEATED_BELOW_S: f64 = 0.2;
-const REPEATED_MAX: u32 = 20;
+/// How often at the most, where the time is what counts.
+pub(super) const REPEATED_MAX: u32 = 20;
 /// Longer runs are not counted: under valgrind each takes some fifty times as long.
 const COUNTED_BELOW_S: f64 = 1.0;
 /// What is taken for a run that is too short for the clock.
@@ -57,8 +58,8 @@ impl Program {
             .ok_or_else(|| Failure::Bench(format!("{} names no protocols", self.name)))
     }
 
-    /// Checks `words`, a short run several times; nothing if the program refuses to.
-    pub(super) fn check(&self, words: &str) -> Result<Option<Run>, Failure> {
+    /// Checks `words`, a short run up to so many times; nothing if the program refuses to.
+    pub(super) fn check(&self, words: &str, times_max: u32) -> Result<Option<Run>, Failure> {
         let (mut seconds, mut times, mut peak_bytes) = (0.0, 0, None);
         loop {
             let limit = self.limit_s.to_string();
@@ -71,7 +72,7 @@ impl Program {
             seconds += finished.cpu_s.unwrap_or(finished.wall_s);
             times += 1;
             peak_bytes = peak_bytes.max(finished.peak_bytes);
-            if seconds >= REPEATED_BELOW_S || times == REPEATED_MAX {
+            if seconds >= REPEATED_BELOW_S || times == times_max {
                 let seconds = (seconds / f64::from(times)).max(SHORTEST_S);
                 let cost = Cost { seconds, instructions: None };
                 return Ok(Some(Run { answer, cost, peak_bytes }));
@@ -140,7 +141,7 @@ mod tests {
         let echo = Program { name: "echo".to_string(), path: "echo".into(), limit_s: 1, counts: false };
         // It prints its own words, which are no answer.
         assert!(
-            matches!(echo.check("tree"), Err(Failure::Bench(said)) if said.contains("check tree --json"))
+            matches!(echo.check("tree", 1), Err(Failure::Bench(said)) if said.contains("check tree --json"))
         );
         assert!(matches!(echo.instructions("tree", 0.1), Ok(None)));
     }
