@@ -58,7 +58,10 @@ pub(super) fn table(options: &Options) -> Result<(), Failure> {
         here.extend(peers(case, options)?);
         rows.push(here);
     }
-    say(format!("\ndefault reductions, one thread; medians of {} rounds\n", options.rounds));
+    say(format!(
+        "\ndefault reductions, one thread; rounds of which the middle one is shown: {}\n",
+        options.rounds
+    ));
     say(rows::table(&rows));
     super::write(options.picture.as_ref(), || drawn(&programs, &rows))?;
     super::write(options.json.as_ref(), || rows::json(&rows))

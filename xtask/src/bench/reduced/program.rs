@@ -87,7 +87,8 @@ impl Program {
         }
         let mut valgrind = Command::new("valgrind");
         valgrind.args(["--tool=callgrind", "--callgrind-out-file=/dev/null"]).arg(&self.path);
-        Ok(collected(&measure(asked(valgrind, words))?.complained))
+        let Finished { printed, complained, .. } = measure(asked(valgrind, words))?;
+        Ok(counted(&printed, &complained))
     }
 }
 
@@ -103,6 +104,11 @@ fn refused(words: &str, finished: &Finished) -> Result<Option<Run>, Failure> {
         return Ok(None);
     }
     Err(Failure::Bench(format!("no answer to `check {words}`:\n{printed}{complained}")))
+}
+
+/// The instructions of a run that came to its answer: one that is killed has a count as well, up to there.
+fn counted(printed: &str, complained: &str) -> Option<u64> {
+    Answer::read(printed).and_then(|_| collected(complained))
 }
 
 /// `==123== Collected : 34506387`
@@ -121,6 +127,9 @@ mod tests {
             "==7== Events    : Ir\n==7== Collected : 34506387\n==7== \n==7== I   refs:      34,506,387\n";
         assert_eq!(collected(valgrind), Some(34_506_387));
         assert_eq!(collected("valgrind: no such file"), None);
+        let answer = r#"{"verdict":"holds","states":1,"transitions":2}"#;
+        assert_eq!(counted(answer, valgrind), Some(34_506_387));
+        assert_eq!(counted("", valgrind), None, "it was killed");
     }
 
     #[test]
