@@ -31,6 +31,14 @@ cargo xtask COMMAND
       --rounds N     how often each contestant runs (default 3)
       --skip NAME    leave out a contestant whose name contains NAME; may be repeated
       --json FILE    write the figures to FILE as well
+      --reduced      instead of the race: searches with the default reductions, what they find and what they cost;
+                     instructions as well, where there is valgrind
+      --against PATH   with --reduced: another program of Quorate's, say of the commit before, beside this one
+      --picture FILE   with --reduced: time per state as a bar chart
+      --default      instead of the race: the default reductions beside each choice that can be made by hand, on
+                     the whole zoo with every planted bug; says how often the default loses, and where most
+      --program PATH   with --reduced or --default: this program, and builds none
+      --limit N        with --reduced or --default: seconds that a search may take (default 60)
   help             This text.
 
 Exit code: 0 when all is well, 1 when something failed, 64 for a usage error.

@@ -73,7 +73,8 @@ pub(super) fn prepare(instance: &Instance, options: &Options) -> Result<Vec<Cont
     Ok(contestants)
 }
 
-fn quorate(instance: &Instance, as_tested: bool) -> Result<Vec<Contestant>, Failure> {
+/// Builds Quorate and says where it is.
+pub(super) fn built_quorate(as_tested: bool) -> Result<PathBuf, Failure> {
     eprintln!("building Quorate");
     let built = if as_tested {
         // With the whole workspace chosen it has the features that it has in the tests, and is not built anew.
@@ -83,6 +84,11 @@ fn quorate(instance: &Instance, as_tested: bool) -> Result<Vec<Contestant>, Fail
         run(cargo(["build", "--quiet", "--release", "--package", "quorate-cli"]))?;
         "release/quorate"
     };
+    Ok(target()?.join(built))
+}
+
+fn quorate(instance: &Instance, as_tested: bool) -> Result<Vec<Contestant>, Failure> {
+    let built = built_quorate(as_tested)?;
     let one = |name: &str, threads: usize, reduce: &str| -> Result<Contestant, Failure> {
         let words = format!(
             "check paxos --proposers {} --acceptors 3 --learners 1 --reduce {reduce} --threads {threads} --json",
@@ -92,7 +98,7 @@ fn quorate(instance: &Instance, as_tested: bool) -> Result<Vec<Contestant>, Fail
         Ok(Contestant {
             name: format!("Quorate, {name}"),
             threads,
-            program: target()?.join(built),
+            program: built.clone(),
             arguments: words.split(' ').map(str::to_string).collect(),
             reduced,
             expected: (!reduced).then_some(instance.quorum),
@@ -160,9 +166,14 @@ fn read_quorate(printed: &str) -> Option<Counts> {
     read_json(printed).filter(|_| printed.contains("\"holds\""))
 }
 
+/// Whether a program of this name is on the path.
+pub(super) fn present(name: &str) -> bool {
+    answers(program("sh", ["-c", &format!("command -v {name}")]))
+}
+
 /// A peer from Debian: there, or installed now, or the reason why not.
 fn available(name: &str, install: bool) -> Result<(), String> {
-    let present = || answers(program("sh", ["-c", &format!("command -v {name} && command -v gcc")]));
+    let present = || present(name) && present("gcc");
     if present() {
         return Ok(());
     }
@@ -197,7 +208,7 @@ fn shell(folder: &Path, line: &str) -> Result<(), Failure> {
 }
 
 /// As it is asked for all states, and with the partial-order reduction that it has by default.
-fn spin(instance: &Instance) -> Result<Vec<Contestant>, Failure> {
+pub(super) fn spin(instance: &Instance) -> Result<Vec<Contestant>, Failure> {
     eprintln!("building SPIN's checker");
     let folder = workshop("spin")?;
     let model = root().join("benches/peers/paxos.pml");

@@ -7,10 +7,13 @@
 //! with the reductions that they choose by themselves, to compare the time to a verdict.
 
 mod contestant;
+mod json;
 mod measure;
+mod reduced;
 mod report;
 
 use std::path::PathBuf;
+use std::str::FromStr;
 
 use crate::failure::Failure;
 use crate::run::say;
@@ -19,21 +22,52 @@ use measure::Measured;
 
 pub(crate) use contestant::{STATERIGHT_MANIFEST, stateright_target};
 
+/// What is measured.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum What {
+    /// The race with peers.
+    Race,
+    /// Searches with the default reductions.
+    Reduced,
+    /// The default reductions beside each choice that can be made by hand.
+    Default,
+}
+
 /// How to run the benchmark.
 pub(crate) struct Options {
+    pub(crate) what: What,
     pub(crate) small: bool,
     /// Whether Quorate runs as the tests have built it, which says nothing of its speed.
     pub(crate) as_tested: bool,
     pub(crate) rounds: usize,
+    /// How long a reduced search may take.
+    pub(crate) limit_s: u32,
     /// Whether missing peers may be installed.
     pub(crate) install: bool,
     pub(crate) skip: Vec<String>,
     pub(crate) json: Option<PathBuf>,
+    /// Quorate's program, if none is to be built.
+    pub(crate) program: Option<PathBuf>,
+    /// Another of Quorate's programs, to be measured beside this one.
+    pub(crate) against: Option<PathBuf>,
+    pub(crate) picture: Option<PathBuf>,
 }
 
 impl Default for Options {
     fn default() -> Self {
-        Options { small: false, as_tested: false, rounds: 3, install: true, skip: Vec::new(), json: None }
+        Options {
+            what: What::Race,
+            small: false,
+            as_tested: false,
+            rounds: 3,
+            limit_s: 60,
+            install: true,
+            skip: Vec::new(),
+            json: None,
+            program: None,
+            against: None,
+            picture: None,
+        }
     }
 }
 
@@ -45,28 +79,57 @@ impl Options {
             let mut value =
                 || words.next().ok_or_else(|| Failure::Usage(format!("{word} wants a value and got none")));
             match word {
+                "--reduced" if options.what == What::Race => options.what = What::Reduced,
+                "--reduced" => {}
+                "--default" => options.what = What::Default,
                 "--small" => options.small = true,
-                "--rounds" => {
-                    let given = value()?;
-                    options.rounds = given.parse().ok().filter(|rounds| *rounds > 0).ok_or_else(|| {
-                        Failure::Usage(format!("--rounds wants a whole number above zero, not `{given}`"))
-                    })?;
-                }
+                "--rounds" => options.rounds = above_zero(word, value()?)?,
+                "--limit" => options.limit_s = above_zero(word, value()?)?,
                 "--skip" => options.skip.push(value()?.to_lowercase()),
                 "--json" => options.json = Some(PathBuf::from(value()?)),
+                "--program" => options.program = Some(PathBuf::from(value()?)),
+                "--against" => options.against = Some(PathBuf::from(value()?)),
+                "--picture" => options.picture = Some(PathBuf::from(value()?)),
                 unknown => {
-                    let expected = "--small, --rounds N, --skip NAME or --json FILE";
+                    let expected = "--small, --rounds N, --skip NAME, --json FILE, --reduced, --default, \
+                                    --program PATH, --against PATH, --limit SECONDS or --picture FILE";
                     return Err(Failure::Usage(format!("no option `{unknown}`; expected {expected}")));
                 }
             }
         }
-        Ok(options)
+        options.fit_together()
+    }
+
+    /// Some options say nothing of some measurements.
+    fn fit_together(self) -> Result<Options, Failure> {
+        let race = self.what == What::Race;
+        let table = self.what == What::Reduced;
+        for (given, fits, says) in [
+            (self.small, race, "--small is for the race with peers"),
+            (self.program.is_some(), !race, "--program wants --reduced or --default"),
+            (self.against.is_some(), table, "--against wants --reduced"),
+            (self.picture.is_some(), table, "--picture wants --reduced"),
+        ] {
+            if given && !fits {
+                return Err(Failure::Usage(says.to_string()));
+            }
+        }
+        Ok(self)
     }
 
     /// Whether a contestant of this name is left out.
     fn skips(&self, name: &str) -> bool {
         self.skip.iter().any(|part| name.to_lowercase().contains(part))
     }
+}
+
+/// A whole number above zero.
+fn above_zero<T: FromStr + Default + PartialOrd>(option: &str, given: &str) -> Result<T, Failure> {
+    given
+        .parse()
+        .ok()
+        .filter(|number| *number > T::default())
+        .ok_or_else(|| Failure::Usage(format!("{option} wants a whole number above zero, not `{given}`")))
 }
 
 /// States and transitions of an exhaustive search.
@@ -105,8 +168,17 @@ struct Row {
     peak_bytes: Option<u64>,
 }
 
-/// Prepares the contestants, runs the rounds, prints the table and the targets.
+/// Measures what is asked for.
 pub(crate) fn run(options: &Options) -> Result<(), Failure> {
+    match options.what {
+        What::Race => race(options),
+        What::Reduced => reduced::table(options),
+        What::Default => reduced::default(options),
+    }
+}
+
+/// Prepares the contestants, runs the rounds, prints the table and the targets.
+fn race(options: &Options) -> Result<(), Failure> {
     let instance = if options.small { &SMALL } else { &FULL };
     let contestants = contestant::prepare(instance, options)?;
     let mut runs: Vec<Vec<Measured>> = contestants.iter().map(|_| Vec::new()).collect();
@@ -127,11 +199,13 @@ pub(crate) fn run(options: &Options) -> Result<(), Failure> {
     } else {
         say(report::targets(&rows));
     }
-    if let Some(path) = &options.json {
-        let doing = format!("writing {}", path.display());
-        std::fs::write(path, report::json(&rows)).map_err(Failure::io(doing))?;
-    }
-    Ok(())
+    write(options.json.as_ref(), || report::json(&rows))
+}
+
+/// Writes a file, if one is asked for.
+fn write(path: Option<&PathBuf>, text: impl FnOnce() -> String) -> Result<(), Failure> {
+    let Some(path) = path else { return Ok(()) };
+    std::fs::write(path, text()).map_err(Failure::io(format!("writing {}", path.display())))
 }
 
 impl Row {
@@ -193,7 +267,19 @@ mod tests {
     fn options_are_read_and_mistakes_named() {
         let options = Options::parse(&["--rounds", "5", "--skip", "Rumur", "--small"]).unwrap();
         assert!(options.small && options.rounds == 5 && options.skips("rumur") && !options.skips("SPIN"));
-        for mistake in [&["--rounds", "0"][..], &["--rounds"], &["--fast"]] {
+        let options = Options::parse(&["--reduced", "--against", "before"]).unwrap();
+        assert_eq!((options.what, options.against), (What::Reduced, Some(PathBuf::from("before"))));
+        assert_eq!(Options::parse(&["--default", "--reduced"]).unwrap().what, What::Default);
+        let mistakes = [
+            &["--rounds", "0"][..],
+            &["--rounds"],
+            &["--reduced", "--limit", "soon"],
+            &["--fast"],
+            &["--reduced", "--small"],
+            &["--default", "--picture", "a.svg"],
+            &["--against", "before"],
+        ];
+        for mistake in mistakes {
             assert!(matches!(Options::parse(mistake), Err(Failure::Usage(_))), "{mistake:?}");
         }
     }

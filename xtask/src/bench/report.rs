@@ -28,10 +28,10 @@ pub(super) fn table(rows: &[Row]) -> String {
         "bytes/state",
         "Quorate",
     ];
-    let mut cells = vec![titles.map(str::to_string)];
+    let mut cells = vec![titles.map(str::to_string).to_vec()];
     let ours = find(rows, |name| name == ONE_THREAD);
     for row in rows {
-        cells.push([
+        cells.push(vec![
             row.name.clone(),
             thousands(row.counts.states),
             thousands(row.counts.transitions),
@@ -44,27 +44,33 @@ pub(super) fn table(rows: &[Row]) -> String {
                 .map_or("-".to_string(), |ours| format!("{:.2}x", ours.times_as_fast_as(row))),
         ]);
     }
-    let widths: Vec<usize> = (0..titles.len())
-        .map(|column| cells.iter().map(|line| line[column].chars().count()).max().unwrap_or(0))
-        .collect();
-    let mut text = String::new();
-    for (index, line) in cells.iter().enumerate() {
-        let _ = write!(text, "{:<width$}", line[0], width = widths[0]);
-        for (cell, width) in line.iter().zip(&widths).skip(1) {
-            let _ = write!(text, "  {cell:>width$}");
-        }
-        text.push('\n');
-        if index == 0 {
-            let total = widths.iter().sum::<usize>() + 2 * (widths.len() - 1);
-            let _ = writeln!(text, "{}", "-".repeat(total));
-        }
-    }
+    let mut text = aligned(&cells, 1);
     text.push_str(
         "\nRates are per second of the processor with one thread, of the wall with several. Bytes are peak\n\
          memory, everything included. The last column: how many times as fast Quorate is with one thread.\n\
          stateright's actors take single messages, so their state space is another one.\n\
          Who is reduced leaves out states: only the time to the verdict can be compared.",
     );
+    text
+}
+
+/// Lines of cells in columns set to the widest entry, the first as titles; some columns to the left, the rest to the
+/// right.
+pub(super) fn aligned(cells: &[Vec<String>], left: usize) -> String {
+    let columns = cells.first().map_or(0, Vec::len);
+    let widest = |column: usize| cells.iter().map(|line| line[column].chars().count()).max().unwrap_or(0);
+    let widths: Vec<usize> = (0..columns).map(widest).collect();
+    let mut text = String::new();
+    for (index, line) in cells.iter().enumerate() {
+        let set = line.iter().zip(&widths).enumerate().map(|(column, (cell, width))| {
+            if column < left { format!("{cell:<width$}") } else { format!("{cell:>width$}") }
+        });
+        let _ = writeln!(text, "{}", set.collect::<Vec<_>>().join("  ").trim_end());
+        if index == 0 {
+            let total = widths.iter().sum::<usize>() + 2 * columns.saturating_sub(1);
+            let _ = writeln!(text, "{}", "-".repeat(total));
+        }
+    }
     text
 }
 
@@ -153,11 +159,11 @@ fn find(rows: &[Row], wanted: impl Fn(&str) -> bool) -> Option<&Row> {
     clippy::cast_sign_loss,
     reason = "a rate is positive and far below 2^63"
 )]
-fn rounded(rate: f64) -> u64 {
+pub(super) fn rounded(rate: f64) -> u64 {
     rate.round() as u64
 }
 
-fn thousands(number: u64) -> String {
+pub(super) fn thousands(number: u64) -> String {
     let digits = number.to_string();
     let mut text = String::new();
     for (index, digit) in digits.chars().enumerate() {
