@@ -15,7 +15,7 @@ use crate::kernel::{Kernel, State};
 /// How many states are expanded between two looks at the clock.
 const BREADTH: usize = 1024;
 /// Depth-first: newest first means little if a batch is large.
-const DEPTH: usize = 256;
+const DEPTH: usize = 16;
 
 /// The start has no parent.
 const NOBODY: u32 = u32::MAX;
