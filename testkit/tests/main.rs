@@ -24,6 +24,7 @@ mod published;
 mod purity;
 mod reduction_mutants;
 mod reductions;
+mod relied_on;
 mod replay;
 mod saturation;
 mod stones;

@@ -1,0 +1,237 @@
+//! What reductions rely on, a small protocol for each thing: whoever forgets it misses the violation.
+//!
+//! Every combination of reductions that is allowed is compared with the naive checker, with all kinds of stubborn sets,
+//! and with the processes in both orders: of two who may step, a stubborn set prefers one.
+
+use quorate::engine::{Engine, Explore, Search};
+use quorate::property::Monitor;
+use quorate::reduce::{Reductions, Refinement, Seeds};
+use quorate::world::Channel;
+use quorate::{ProcessId, Role, RoleName, System, Transitions, Verdict, World, observe};
+use quorate_testkit::naive;
+use quorate_testkit::reductions::combinations;
+
+const ONE: RoleName = RoleName::new("one");
+const OTHER: RoleName = RoleName::new("other");
+const THIRD: RoleName = RoleName::new("third");
+
+/// Whatever is left out, the violation is found.
+#[track_caller]
+fn is_found(system: System<u8>, world: &World) {
+    let model = system.build().expect("a system").in_world(world.clone()).expect("a world that fits");
+    let found = naive::search(&model, 10_000).expect("a small system");
+    assert!(!found.broken.is_empty(), "there is nothing to find");
+    let all = combinations(&model);
+    assert!(!all.is_empty(), "every reduction is refused");
+    for which in all {
+        let checked = Reductions::checked(&which, &model).expect("checked before");
+        for refinement in [Refinement::Auto, Refinement::Combined, Refinement::Quorum, Refinement::None] {
+            for seeds in [Seeds::Best, Seeds::First, Seeds::Last] {
+                let reductions = Reductions { refinement, seeds, ..checked.clone() };
+                let report =
+                    Explore::default().search(&model, &Search::default().reductions(reductions), &mut ());
+                assert!(
+                    matches!(report.verdict, Verdict::Violated(_)),
+                    "{which:?}, {refinement:?}, {seeds:?}: {}",
+                    report.verdict.word()
+                );
+            }
+        }
+    }
+}
+
+/// Counts in silence, or says each number to the third, or to who listens to events.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+struct Counter {
+    count: u8,
+    last: u8,
+    sends: bool,
+    emits: bool,
+}
+
+impl Counter {
+    fn to(last: u8) -> Counter {
+        Counter { count: 0, last, sends: false, emits: false }
+    }
+}
+
+impl Role for Counter {
+    type Message = u8;
+    fn transitions(&self, t: &mut Transitions<Self>) {
+        t.internal("count").when(|c| c.count < c.last).run(|c, out| {
+            c.count += 1;
+            if c.count == c.last && c.sends {
+                out.send_all(THIRD, c.count);
+            }
+            if c.count == c.last && c.emits {
+                out.emit(out.me());
+            }
+        });
+    }
+}
+
+/// Never steps.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+struct Idler;
+
+impl Role for Idler {
+    type Message = u8;
+    fn transitions(&self, _: &mut Transitions<Self>) {}
+}
+
+/// Wants one process to be heard of before another.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+struct InOrder {
+    first: ProcessId,
+    heard: Vec<ProcessId>,
+}
+
+impl Monitor for InOrder {
+    type Event = ProcessId;
+
+    fn hear(&mut self, _: ProcessId, event: &ProcessId) {
+        self.heard.push(*event);
+    }
+
+    fn holds(&self) -> bool {
+        self.heard.first().is_none_or(|heard| *heard == self.first)
+    }
+}
+
+#[test]
+fn who_is_heard_of_first() {
+    for last in [1, 2] {
+        for first in 0..2 {
+            let emits = || Counter { emits: true, ..Counter::to(last) };
+            let (first, heard) = (ProcessId::new(first), Vec::new());
+            let system = System::new()
+                .role(ONE, 1, |_| emits())
+                .role(OTHER, 1, |_| emits())
+                .monitor("in order", InOrder { first, heard });
+            is_found(system, &World::default());
+        }
+    }
+}
+
+#[test]
+fn what_is_broken_for_a_moment() {
+    for ahead in 0..2 {
+        let system = |idlers: usize| {
+            System::new().role(ONE, 1, |_| Counter::to(1)).role(OTHER, 1, |_| Counter::to(1)).role(
+                THIRD,
+                idlers,
+                |_| Idler,
+            )
+        };
+        let count = || observe(|c: &Counter| c.count);
+        let not_ahead = move |seen: &[u8]| seen[ahead] <= seen[1 - ahead];
+        is_found(system(1).invariant("not ahead", count(), not_ahead), &World::default());
+        // Who never steps is seen all the same.
+        let with_idler = count().and(|_: &Idler| 0);
+        is_found(system(1).invariant("not ahead", with_idler, not_ahead), &World::default());
+    }
+}
+
+#[test]
+fn what_is_broken_for_a_moment_after_a_step_in_silence() {
+    // Before its last step a process has taken one that nobody sees.
+    for ahead in 0..2 {
+        let sends = || Counter { sends: true, ..Counter::to(2) };
+        let system = System::new()
+            .role(ONE, 1, |_| sends())
+            .role(OTHER, 1, |_| sends())
+            .role(THIRD, 1, |_| Idler)
+            .invariant("not ahead", observe(|c: &Counter| c.count == 2), move |done| {
+                !done[ahead] || done[1 - ahead]
+            });
+        is_found(system, &World::default());
+    }
+}
+
+/// Closes, and must not be asked before that.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+struct Door {
+    closed: bool,
+}
+
+impl Role for Door {
+    type Message = u8;
+    fn transitions(&self, t: &mut Transitions<Self>) {
+        t.internal("close").when(|d| !d.closed).run(|d, _| d.closed = true);
+        t.message("ask")
+            .of(|d: &Door, _| {
+                assert!(d.closed, "nobody asks an open door");
+                false
+            })
+            .run(|_, _, _| {});
+    }
+}
+
+#[test]
+fn a_selection_that_would_panic() {
+    let door = |system: System<u8>| system.role(THIRD, 1, |_| Door { closed: false });
+    let counter = |system: System<u8>| system.role(ONE, 1, |_| Counter { sends: true, ..Counter::to(1) });
+    is_found(door(counter(System::new())), &World::default());
+    is_found(counter(door(System::new())), &World::default());
+}
+
+/// Is switched on and off by every word, for ever.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+struct Switch {
+    on: bool,
+}
+
+impl Role for Switch {
+    type Message = u8;
+    fn transitions(&self, t: &mut Transitions<Self>) {
+        t.message("switch").run(|s: &mut Switch, _, _| s.on = !s.on);
+    }
+}
+
+/// A switch, who says a word to it once, and who breaks something for good.
+fn switched(switch_first: bool, speaks: bool) -> System<u8> {
+    let switch = |system: System<u8>| system.role(THIRD, 1, |_| Switch { on: false });
+    let others = |system: System<u8>| {
+        system.role(ONE, 1, |_| Counter { sends: speaks, ..Counter::to(u8::from(speaks)) }).role(
+            OTHER,
+            1,
+            |_| Counter::to(7),
+        )
+    };
+    let system = if switch_first { others(switch(System::new())) } else { switch(others(System::new())) };
+    system.invariant("never 7", observe(|c: &Counter| c.count), |seen| seen.iter().all(|count| *count < 7))
+}
+
+#[test]
+fn what_goes_on_for_ever_by_messages_that_stay() {
+    for switch_first in [false, true] {
+        is_found(switched(switch_first, true), &World::default().channel(Channel::Duplicating));
+        is_found(switched(switch_first, false).forges((ONE, 0), THIRD, [1]), &World::default());
+    }
+}
+
+/// Skips words until it listens, and then takes one.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+struct Listener {
+    listens: bool,
+    heard: bool,
+}
+
+impl Role for Listener {
+    type Message = u8;
+    fn transitions(&self, t: &mut Transitions<Self>) {
+        t.internal("listen").when(|l| !l.listens).run(|l, _| l.listens = true);
+        t.message("skip").of(|l: &Listener, _| !l.listens).run(|_, _, _| {});
+        t.message("hear").of(|l: &Listener, _| l.listens).run(|l: &mut Listener, _, _| l.heard = true);
+    }
+}
+
+#[test]
+fn what_is_consumed_and_changes_nothing_is_gone() {
+    let listener = |system: System<u8>| system.role(THIRD, 1, |_| Listener { listens: false, heard: false });
+    let counter = |system: System<u8>| system.role(ONE, 1, |_| Counter { sends: true, ..Counter::to(1) });
+    for system in [listener(counter(System::new())), counter(listener(System::new()))] {
+        let heard = observe(|l: &Listener| l.heard);
+        is_found(system.at_end("heard", heard, |all| all[0]), &World::default());
+    }
+}
