@@ -185,3 +185,79 @@ fn a_bug_is_found_in_either_order() {
         }
     }
 }
+
+mod table {
+    //! Renamed by hand, with no more room than for the ids of its own role.
+
+    use quorate::{
+        Outbox, ProcessId, Received, Rename, Renaming, Role, RoleName, System, Transitions, observe,
+    };
+
+    const VOTERS: RoleName = RoleName::new("voter");
+    const COORDINATORS: RoleName = RoleName::new("coordinator");
+
+    #[derive(Clone, PartialEq, Eq, Hash, Debug)]
+    struct Voter {
+        voted: bool,
+        heard: [bool; 3],
+    }
+
+    impl Rename for Voter {
+        fn rename(&self, ids: &Renaming) -> Self {
+            let mut heard = [false; 3];
+            for (at, heard_of) in self.heard.iter().enumerate() {
+                heard[ids.of(ProcessId::new(at)).index()] = *heard_of;
+            }
+            Voter { voted: self.voted, heard }
+        }
+    }
+
+    impl Role for Voter {
+        type Message = bool;
+
+        fn transitions(&self, t: &mut Transitions<Self>) {
+            t.internal("vote").when(|voter| !voter.voted).run(|voter: &mut Voter, out: &mut Outbox<bool>| {
+                voter.voted = true;
+                out.send_all(VOTERS, true);
+            });
+            t.message("hear").run(|voter: &mut Voter, vote: Received<'_, bool>, _: &mut Outbox<bool>| {
+                voter.heard[vote.from.index()] = true;
+            });
+        }
+    }
+
+    #[derive(Clone, PartialEq, Eq, Hash, Debug, Rename)]
+    struct Coordinator;
+
+    impl Role for Coordinator {
+        type Message = bool;
+
+        fn transitions(&self, _: &mut Transitions<Self>) {}
+    }
+
+    pub(super) fn model() -> quorate::model::Model {
+        System::new()
+            .role(VOTERS, 3, |_| Voter { voted: false, heard: [false; 3] })
+            .role(COORDINATORS, 1, |_| Coordinator)
+            .symmetric(VOTERS)
+            .renames::<Voter>()
+            .renames::<Coordinator>()
+            .invariant(
+                "not all are heard",
+                observe(|voter: &Voter| voter.heard.iter().all(|heard| *heard)),
+                |all| all.iter().filter(|all| **all).count() < 4,
+            )
+            .build()
+            .expect("a system")
+    }
+}
+
+#[test]
+fn who_renames_its_own_role_only_is_searched_all_the_same() {
+    let model = table::model();
+    for which in combinations(&model) {
+        let reductions = Reductions::checked(&which, &model).expect("an allowed combination");
+        let report = Explore::default().run(&model, &Search::default().reductions(reductions), &mut ());
+        assert_eq!(report.verdict.word(), "holds", "{which:?}");
+    }
+}

@@ -12,7 +12,7 @@ use super::{Count, Explore, Order};
 use crate::engine::Search;
 use crate::engine::grace::Signed;
 use crate::model::Model;
-use crate::report::{Fallback, Watch};
+use crate::report::{Fallback, Stopped, Watch};
 
 /// What a transition without reductions counts as.
 const PLAIN_COST: u64 = 2;
@@ -88,6 +88,11 @@ impl<'m> Runner<'m> {
         (ended != Ended::Paused).then_some(ended)
     }
 
+    /// Why its answer means nothing, if a handler has answered differently when it was asked twice.
+    fn impurity(&self) -> Option<Stopped> {
+        self.exploration.kernel.impure().map(|what| Stopped::Impure(what.to_string()))
+    }
+
     /// Will it end soon?
     fn ebbs(&self) -> bool {
         self.exploration.run.coverage.frontier * EBB < self.most
@@ -151,6 +156,15 @@ pub(super) fn race<'m>(
             },
         };
         match (with, without) {
+            // What one of them has found out about the user's code holds for the other, which may not have asked.
+            (Some(Ended::Exhausted), _) | (None, Some(Ended::Stopped(_))) if plain.impurity().is_some() => {
+                let ended = plain.impurity().map_or(Ended::Exhausted, Ended::Stopped);
+                return plain.won(ended, None);
+            }
+            (None, Some(Ended::Exhausted)) if reduced.impurity().is_some() => {
+                let ended = reduced.impurity().map_or(Ended::Exhausted, Ended::Stopped);
+                return reduced.won(ended, None);
+            }
             (Some(ended), _) => {
                 plain.exploration.kernel.discard();
                 return reduced.won(ended, None);
@@ -162,6 +176,7 @@ pub(super) fn race<'m>(
                 return reduced.won(ended, None);
             }
             (None, Some(ended)) => {
+                plain.exploration.search.threads = search.threads;
                 let states = reduced.exploration.run.coverage.states;
                 reduced.exploration.kernel.discard();
                 return plain.won(ended, Some(Fallback::Overtaken { states }));

@@ -19,7 +19,7 @@ use super::mail::{InboxEntry, MessageId, Messages, SendListId};
 use super::questions::Questions;
 use super::seen::{Live, SeenSteps};
 use super::values::{ConfigurationId, HandlerInput, INITIAL, LocalId, LocalStep, Start};
-use super::way_list::Ways;
+use super::way_list::{Way, Ways};
 use crate::base::{FoldHasher, Numbering, ProcessId, Value};
 use crate::model::{Envelope, Model};
 use crate::world::{Channel, FaultsSoFar, Inbox, StepKind, World};
@@ -75,6 +75,8 @@ pub(in crate::kernel) struct ProcessGraph {
     pub(super) outcomes: Answers,
     /// For each local state, what it can consume, as bits.
     pub(super) ways: Vec<Option<Box<Ways>>>,
+    /// How many ways these are together.
+    pub(super) ways_known: usize,
     /// For each local state, the one after a restart; nothing if a restart panics.
     pub(super) after_restart: HashMap<LocalId, Option<LocalId>>,
     /// How many steps of each kind the configurations have whose steps were asked for.
@@ -111,6 +113,7 @@ impl ProcessGraph {
             configurations: Numbering::default(),
             outcomes: Answers::default(),
             ways: Vec::new(),
+            ways_known: 0,
             after_restart: HashMap::new(),
             kinds: HashMap::new(),
             counted: Vec::new(),
@@ -200,6 +203,7 @@ impl ProcessGraph {
         self.bits = None;
         self.outgrown = true;
         self.ways.clear();
+        self.ways_known = 0;
         for ((local, past, _), inbox) in before.values().iter().zip(inboxes) {
             let inbox = self.stored(inbox);
             self.configurations.number((*local, *past, inbox));
@@ -299,6 +303,7 @@ impl ProcessGraph {
             + self.inboxes.bytes()
             + self.configurations.bytes()
             + (self.entries * size_of::<InboxEntry>() + self.outcomes.capacity() * 96) as u64
+            + (self.ways_known * (size_of::<Way>() + size_of::<InboxMask>() + 16)) as u64
     }
 
     /// The configuration after these messages have arrived, all of them for this process; `None` if there is no

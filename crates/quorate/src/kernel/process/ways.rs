@@ -30,6 +30,7 @@ impl ProcessGraph {
     ) -> Vec<Lead> {
         if self.steps_are_plain(ask.model)
             && let Some((local, past, mask)) = self.mask(configuration)
+            && !past.crashed
             && self.learn_ways(local, mask, ask)
             && let Some(leads) = self.leads_by_bits(configuration, (local, past, mask), ask)
         {
@@ -153,6 +154,10 @@ impl ProcessGraph {
         if self.ways.len() <= at {
             self.ways.resize_with(at + 1, || None);
         }
+        // More messages do not make it usable.
+        if self.ways[at].as_ref().is_some_and(|ways| ways.unusable) {
+            return false;
+        }
         let known = self.ways[at].as_ref().map(|ways| ways.known);
         let wanted = messages & inbox_bits.firsts() | known.unwrap_or(0);
         if known == Some(wanted) {
@@ -162,6 +167,7 @@ impl ProcessGraph {
         let (open, inbox) = (World::default(), Inbox { waiting, ..Inbox::default() });
         let offers = self.offers(&inbox, open.channel, ask);
         let mut found = self.ways[at].take().unwrap_or_default();
+        let ways_before = found.list.len();
         let before = std::mem::take(&mut found.list).into_iter();
         let mut before: HashMap<(usize, InboxMask), Way> =
             before.map(|way| ((way.transition, way.consumed), way)).collect();
@@ -186,6 +192,7 @@ impl ProcessGraph {
             }
         }
         found.consumed = found.list.iter().map(|way| way.consumed).collect();
+        self.ways_known = self.ways_known + found.list.len() - ways_before;
         let usable = !found.unusable;
         self.ways[at] = Some(found);
         usable

@@ -21,7 +21,7 @@ use std::hash::Hasher as _;
 use super::beliefs::ProcessStates;
 use super::images::Images;
 use super::permutations::{Permutations, Renaming};
-use crate::base::{self, FoldHasher, ProcessId, Value, fold, heed};
+use crate::base::{self, FoldHasher, ProcessId, Value, catching, fold, heed};
 use crate::kernel::process::{AskContext, ConfigurationId, Edge, LocalId, MessageId};
 use crate::model::Model;
 
@@ -338,15 +338,16 @@ impl Names {
 
     fn of_local(&self, process: usize, local: LocalId, renaming: &Renaming<'_, '_>) -> u64 {
         let value = renaming.states_of[process].graph.local_value(local);
-        let value = renaming.ask.model.symmetry().rename_state(value, &self.ids);
-        mix(printed(&value), self.place(process))
+        let named = || renaming.ask.model.symmetry().rename_state(value, &self.ids);
+        mix(printed(&in_order(value, named)), self.place(process))
     }
 
     fn of_message(&self, message: MessageId, renaming: &Renaming<'_, '_>) -> u64 {
         let (mail, envelope) = (&renaming.ask.mail, renaming.ask.mail.envelope(message));
-        let envelope = renaming.ask.model.symmetry().rename_envelope(envelope, &self.ids);
-        let who = envelope.from.index() as u64 * 64 + self.place(mail.receiver(message).index());
-        mix(printed(&envelope.body), who)
+        let named = || renaming.ask.model.symmetry().rename_message(&envelope.body, &self.ids);
+        let (from, to) = (envelope.from.index(), mail.receiver(message).index());
+        let who = self.place(from) * 64 + self.place(to);
+        mix(printed(&in_order(&envelope.body, named)), who)
     }
 
     fn of_state(&self, process: usize, state: u32, renaming: &Renaming<'_, '_>) -> u64 {
@@ -360,6 +361,12 @@ impl Names {
         };
         states.members(state).into_iter().map(of_member).fold(0, u64::wrapping_add)
     }
+}
+
+/// A value with its processes numbered by the names of their roles; as it is, if its type does not know how to rename a
+/// process to one of another role.
+fn in_order(value: &Value, named: impl FnOnce() -> Value) -> Value {
+    catching(named).unwrap_or_else(|_| value.clone())
 }
 
 /// A hash of what is printed of a value.
