@@ -72,7 +72,7 @@ pub const REDUCTIONS: [Family; 4] = [
     also("reductions 4", 30_000..30_850, 100),
 ];
 /// Reductions, on protocols with interchangeable processes.
-pub const TWINS: [Family; 2] = [family("twins 1", 0..800, 800), also("twins 2", 10_000..10_500, 100)];
+pub const TWINS: [Family; 2] = [family("twins 1", 0..500, 390), also("twins 2", 10_000..10_500, 100)];
 /// Reductions in random worlds.
 pub const WORLDLY: [Family; 2] =
     [family("worlds of reductions 1", 0..1_000, 400), also("worlds of reductions 2", 10_000..11_000, 120)];
