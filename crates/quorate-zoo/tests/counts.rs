@@ -120,7 +120,7 @@ fn raft_reduced() {
         (&[("nodes", "2"), ("terms", "2"), ("commands", "2")], 286, 607),
         (&[], 126, 242),
         (&[("terms", "2"), ("commands", "0")], 98, 359),
-        (&[("commands", "2")], 9_126, 23_281),
+        (&[("commands", "2")], 9_135, 23_295),
         (&[("terms", "2"), ("commands", "2")], 43_683, 197_749),
     ];
     for (given, states, transitions) in instances {
