@@ -242,7 +242,8 @@ impl<'m> Kernel<'m> {
         // Arrivals enlarge beliefs instead of commuting with steps: only what stays broken is sure to be found.
         let possible = visible || !self.reductions.has(Reduction::Beliefs);
         let Reductions { refinement, seeds, .. } = self.reductions;
-        possible.then_some(Needs { refinement, seeds, visible, mutants: self.mutants })
+        let fewest_steps = self.reductions.has(Reduction::Beliefs);
+        possible.then_some(Needs { refinement, seeds, fewest_steps, visible, mutants: self.mutants })
     }
 
     /// The reductions that are in use: stubborn sets may turn out not to go with beliefs, for properties that may hold
