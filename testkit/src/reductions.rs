@@ -23,7 +23,8 @@ use crate::compare::{explored, violation_differs};
 use crate::naive::Findings;
 
 /// Sizes so small that a small protocol is searched as a large one.
-const SMALL: Tuning = Tuning { chunk: 2, narrow_max: 0, first_states: 30, ..Tuning::DEFAULT };
+const SMALL: Tuning =
+    Tuning { chunk: 2, narrow_max: 0, first_states: 30, walks_in_vain: 0, look_after: 4, ..Tuning::DEFAULT };
 
 /// Every combination of reductions that a model allows.
 pub fn combinations(model: &Model) -> Vec<Vec<Reduction>> {

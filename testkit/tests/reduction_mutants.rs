@@ -96,6 +96,34 @@ fn what_was_seen_of_a_twin_is_not_noted_for_the_others() {
     );
 }
 
+/// Without walks most searches see more than their reductions knew of, so that what they did is compared.
+#[test]
+fn what_was_left_out_is_not_compared_with_what_was_seen() {
+    noticed(Mutant::LeftOutForGood, &[Reduction::Inert], (REDUCTIONS[0].clone(), plain), 500);
+    noticed(
+        Mutant::LeftOutForGood,
+        &[Reduction::Inert, Reduction::Beliefs],
+        (REDUCTIONS[0].clone(), plain),
+        500,
+    );
+}
+
+#[test]
+fn who_stepped_is_not_compared_with_what_was_seen() {
+    noticed(Mutant::ChosenForGood, &[Reduction::Stubborn], (REDUCTIONS[0].clone(), plain), 500);
+    noticed(
+        Mutant::ChosenForGood,
+        &[Reduction::Stubborn, Reduction::Beliefs],
+        (REDUCTIONS[0].clone(), plain),
+        500,
+    );
+}
+
+#[test]
+fn what_seemed_to_stay_broken_is_not_compared_with_what_was_seen() {
+    noticed(Mutant::StableForGood, &[Reduction::Stubborn], (REDUCTIONS[0].clone(), plain), 3_000);
+}
+
 #[test]
 fn those_step_who_need_not() {
     noticed(Mutant::IdleSeeds, &[Reduction::Stubborn], (WORLDLY[0].clone(), worldly), 1_000);

@@ -18,6 +18,12 @@ pub enum Mutant {
     NoQuiescence,
     /// With symmetry, reductions rely on the steps of representatives only, and no random walks come first.
     NoSaturation,
+    /// A search that has seen more than its reductions knew of need not have left out the same messages.
+    LeftOutForGood,
+    /// Nor need it have chosen the same stubborn sets.
+    ChosenForGood,
+    /// Nor need properties stay broken as they seemed to.
+    StableForGood,
     /// A declaration of symmetry is believed.
     NoCertificate,
     /// Bounded search does not expand a state again that it meets on a shorter way.

@@ -8,7 +8,7 @@
 //! group's list of steps and, if it sends to the other group, one look-up.
 //!
 //! In the order in which they build on each other: `options`, `state`; `process/`; `closure/`; `reductions/`;
-//! `groups/`; `vectors`; `prepare`; `expand`, `expand_vector`, `learn`, `sampling`, `explain`, `census`.
+//! `groups/`; `vectors`; `prepare`; `second_look`; `expand`, `expand_vector`, `learn`, `sampling`, `explain`, `census`.
 //!
 //! PERF: `cargo xtask bench`, Paxos (3,3,1): docs/decisions/0002.
 //!
@@ -28,6 +28,7 @@ mod prepare;
 mod process;
 mod reductions;
 mod sampling;
+mod second_look;
 mod state;
 mod vectors;
 

@@ -49,6 +49,11 @@ pub struct Tuning {
     pub symmetry_max: usize,
     /// After how many transitions a search whose reductions may be dropped has one without them beside it.
     pub race_after: u64,
+    /// Before the first search walks go on until so many in a row see nothing new.
+    pub walks_in_vain: usize,
+    /// After how many transitions it is seen whether a reduced search is of use, which may have left out too much; after
+    /// that, each time it has taken twice as many.
+    pub look_after: u64,
     /// How many different messages an inbox keeps as bits, at most 128.
     pub inbox_bits_max: u32,
     /// What is left out, to show that the tests notice.
@@ -82,6 +87,8 @@ impl Tuning {
         combinations_max: 4_000_000,
         symmetry_max: 1 << 22,
         race_after: 50_000,
+        walks_in_vain: 16,
+        look_after: 4096,
         inbox_bits_max: 128,
         mutants: Mutants::NONE,
     };

@@ -132,15 +132,13 @@ impl<'m> Kernel<'m> {
     }
 
     /// Do reductions rely on what was seen of the processes?
-    fn relies_on_seen(&self) -> bool {
+    pub(super) fn relies_on_seen(&self) -> bool {
         self.reductions.has(Reduction::Inert) || self.reductions.has(Reduction::Stubborn)
     }
 
-    /// Has the search seen something that its reductions do not know of? Then it proves nothing yet.
-    pub(crate) fn must_repeat(&self) -> bool {
-        self.too_many_beliefs()
-            || self.gives_up_symmetry()
-            || self.relies_on_seen() && self.seen_at_start != self.seen_count()
+    /// Must the search be done again without a part of its reductions?
+    pub(crate) fn gives_up(&self) -> bool {
+        self.too_many_beliefs() || self.gives_up_symmetry()
     }
 
     /// Were there too many beliefs for some process?
@@ -163,7 +161,7 @@ impl<'m> Kernel<'m> {
     pub(crate) fn prepare(&mut self) {
         let walks = self.relies_on_seen() && !self.mutants.has(Mutant::NoSaturation);
         if walks && !std::mem::replace(&mut self.walked, true) {
-            self.sample_local_steps();
+            self.sample_local_steps(self.tuning.walks_in_vain);
         }
         let too_many = self.states_of.iter().enumerate().filter(|(_, states)| states.too_many_beliefs());
         self.disbelieved.extend(too_many.map(|(at, _)| at));
@@ -173,14 +171,11 @@ impl<'m> Kernel<'m> {
             self.orbits = Orbits::new(self.model, false, self.tuning.symmetry_max);
             self.states_of.iter_mut().for_each(|states| states.graph.questions = None);
         }
-        let symmetric = self.reductions.has(Reduction::Symmetry);
-        if symmetric && !self.mutants.has(Mutant::NoSaturation) {
-            saturate(&mut self.orbits.images, &mut self.states_of, &mut self.ask);
-        }
+        self.saturate();
         self.seen_at_start = self.seen_count();
         let idle = self.reductions.leave_out_idle_steps(self.model);
         self.states_of.iter_mut().for_each(|states| states.graph.leaves_out_idle_steps = idle);
-        let live: Vec<Option<Arc<Live>>> = (0..self.states_of.len()).map(|at| self.live(at)).collect();
+        let live = self.all_live();
         let Tuning { beliefs_max, members_max, .. } = self.tuning;
         let limits = BeliefLimits { beliefs_max, members_max };
         let believing = self.reductions.has(Reduction::Beliefs).then_some(limits);
@@ -191,7 +186,7 @@ impl<'m> Kernel<'m> {
         self.stubborn =
             self.needs().map(|needs| Stubborn::new(needs, &self.states_of, &self.ask.mail, self.model));
         self.prepared = true;
-        self.symmetry = symmetric.then(|| Symmetry::new(self.model));
+        self.symmetry = self.reductions.has(Reduction::Symmetry).then(|| Symmetry::new(self.model));
         self.vectors = Vectors::new(self.states_of.len());
         self.number_anew(&GroupOrder::in_order(self.states_of.len()));
     }
@@ -224,12 +219,22 @@ impl<'m> Kernel<'m> {
         self.views = PropertyViews::new(self.model, self.reductions.has(Reduction::Beliefs));
     }
 
-    /// The messages that can still make a difference to a process, if others are left out.
-    fn live(&mut self, at: usize) -> Option<Arc<Live>> {
-        if !self.reductions.has(Reduction::Inert) || self.model.monitor(ProcessId::new(at)).is_some() {
-            return None;
+    /// Notes what was seen of a process for all that it can be exchanged with.
+    pub(super) fn saturate(&mut self) {
+        if self.reductions.has(Reduction::Symmetry) && !self.mutants.has(Mutant::NoSaturation) {
+            saturate(&mut self.orbits.images, &mut self.states_of, &mut self.ask);
         }
-        Some(Arc::new(live(&mut self.states_of[at].graph, &mut self.ask)))
+    }
+
+    /// For each process the messages that can still make a difference to it, if others are left out.
+    pub(super) fn all_live(&mut self) -> Vec<Option<Arc<Live>>> {
+        let Kernel { states_of, ask, reductions, model, .. } = self;
+        let leaves_out = reductions.has(Reduction::Inert);
+        let of = |states: &mut ProcessStates| {
+            let leaves_out = leaves_out && model.monitor(states.graph.id()).is_none();
+            leaves_out.then(|| Arc::new(live(&mut states.graph, ask)))
+        };
+        states_of.iter_mut().map(of).collect()
     }
 
     /// How stubborn sets are made, if they are.

@@ -5,9 +5,7 @@ use super::prepare::Kernel;
 use super::state::State;
 use crate::base::{ProcessId, ProcessSet, fold, heed};
 
-/// Walks go on until so many in a row see nothing new; each has at most so many steps.
-const WALKS_IN_VAIN: usize = 16;
-
+/// No walk before a search has more steps.
 const WALK_STEPS: usize = 100;
 
 /// How many configurations are looked at, those of all processes together.
@@ -36,13 +34,14 @@ impl Dice {
 }
 
 impl Kernel<'_> {
-    /// Sees local steps on random walks without any reduction, before reductions are built on what was seen.
-    pub(super) fn sample_local_steps(&mut self) {
+    /// Sees local steps on random walks without any reduction, before reductions are built on what was seen. Ends once so
+    /// many walks in a row have seen nothing new.
+    pub(super) fn sample_local_steps(&mut self, walks_in_vain: usize) {
         let processes = self.model.processes().len();
         let mut dice = Dice::default();
         let initial = vec![0; self.states_of.len()];
         let mut in_vain = 0;
-        while in_vain < WALKS_IN_VAIN {
+        while in_vain < walks_in_vain {
             let before = self.seen_count();
             let mut vector = initial.clone();
             // Some processes move only when the others cannot, so that lagging behind is seen too.

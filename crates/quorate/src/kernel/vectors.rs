@@ -101,6 +101,11 @@ impl Vectors {
         &self.parts[process].known[state as usize]
     }
 
+    /// What matters of a state that was looked at.
+    pub(super) fn traits(&self, process: usize, state: u32) -> &Traits {
+        &self.known(process, state).traits
+    }
+
     /// Does a step of one of its states panic?
     pub(super) fn panics(&self, vector: &[u32]) -> bool {
         vector.iter().enumerate().any(|(process, state)| self.known(process, *state).panics)

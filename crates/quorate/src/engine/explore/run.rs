@@ -26,6 +26,8 @@ pub(super) struct Exploration<'m> {
     stage: Stage,
     /// Transitions of runs that were begun again.
     before: u64,
+    /// After how many transitions of this run to see whether it is of use to go on.
+    look_at: u64,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -46,7 +48,8 @@ impl<'m> Exploration<'m> {
         let recording = engine.order == Order::Depth;
         let run = Run::new(&kernel, engine, search.clone(), true);
         let (stage, search) = (Stage::Unprepared, search.clone());
-        Exploration { kernel, run, repeats: 1, search, recording, stage, before: 0 }
+        let look_at = search.tuning.look_after;
+        Exploration { kernel, run, repeats: 1, search, recording, stage, before: 0, look_at }
     }
 
     /// How many transitions it has taken, with those of runs that were begun again.
@@ -62,7 +65,8 @@ impl<'m> Exploration<'m> {
             {
                 return Ended::Stopped(stopped);
             }
-            self.run.pause_at = pause_at.map(|at| at.saturating_sub(self.before));
+            let pause_at = pause_at.map_or(u64::MAX, |at| at.saturating_sub(self.before));
+            self.run.pause_at = pause_at.min(self.look_at);
             let ended = self.run.search(&mut self.kernel, watch);
             let first = Ended::Stopped(Stopped::States(self.search.tuning.first_states));
             if self.stage == Stage::First {
@@ -79,22 +83,55 @@ impl<'m> Exploration<'m> {
                     self.limit_to_first_states();
                 }
             }
-            if ended != Ended::Exhausted {
-                return ended;
+            let judged = match ended {
+                Ended::Exhausted => heeding(watch.stop(), || !self.proves_something()),
+                Ended::Paused if self.run.coverage.transitions >= self.look_at => {
+                    self.look_at = 2 * self.run.coverage.transitions;
+                    heeding(watch.stop(), || self.kernel.is_in_vain())
+                }
+                _ => return ended,
+            };
+            match judged {
+                Ok(true) => self.begin_again(),
+                Ok(false) if ended == Ended::Paused && self.run.coverage.transitions < pause_at => {}
+                Ok(false) => return ended,
+                Err(stopped) => return Ended::Stopped(stopped),
             }
-            if !self.kernel.must_repeat()
-                && let Err(stopped) = heeding(watch.stop(), || self.kernel.conclude_symmetry())
-            {
-                return Ended::Stopped(stopped);
-            }
-            if !self.kernel.must_repeat() {
-                return Ended::Exhausted;
-            }
-            // A reduction relies on what the search has seen of the processes: it must not have seen more since.
-            self.before += self.run.coverage.transitions;
-            self.repeats += 1;
-            self.stage = Stage::Unprepared;
         }
+    }
+
+    fn begin_again(&mut self) {
+        self.before += self.run.coverage.transitions;
+        self.repeats += 1;
+        self.stage = Stage::Unprepared;
+        self.look_at = self.search.tuning.look_after;
+    }
+
+    /// Reductions rely on what was seen of the processes. Has the search seen no more than they knew of, or nothing that
+    /// would have made a difference to it?
+    fn proves_something(&mut self) -> bool {
+        if self.kernel.gives_up() {
+            return false;
+        }
+        if self.kernel.has_seen_more() && !self.does_the_same_again() {
+            return false;
+        }
+        self.kernel.conclude_symmetry();
+        !self.kernel.gives_up() && !self.kernel.has_seen_more()
+    }
+
+    fn does_the_same_again(&mut self) -> bool {
+        let Exploration { kernel, run, .. } = self;
+        let Some(mut look) = kernel.look_again() else { return false };
+        if let Some(mut states) = kernel.searches_vectors().then(|| run.space.states()).flatten()
+            && !states.all(|state| {
+                let vector = run.space.vector(state, kernel);
+                kernel.chooses_again(&mut look, &vector)
+            })
+        {
+            return false;
+        }
+        kernel.concludes(&look)
     }
 
     fn prepare(&mut self, watch: &mut dyn Watch) -> Result<(), Stopped> {
@@ -157,7 +194,7 @@ pub(super) struct Run {
     /// The first state with a step that panics, and its depth.
     pub(super) panicking: Option<(u32, State)>,
     /// After how many transitions to pause.
-    pause_at: Option<u64>,
+    pause_at: u64,
     /// Something lies beyond the bound.
     cut: bool,
 }
@@ -171,7 +208,7 @@ impl Run {
         };
         let coverage = Coverage { states: 1, frontier: 1, ..Coverage::default() };
         let engine = engine.clone();
-        Run { engine, search, space, coverage, panicking: None, pause_at: None, cut: false }
+        Run { engine, search, space, coverage, panicking: None, pause_at: u64::MAX, cut: false }
     }
 
     pub(super) fn search(&mut self, kernel: &mut Kernel<'_>, watch: &mut dyn Watch) -> Ended {
@@ -212,7 +249,7 @@ impl Run {
             {
                 return Ended::Stopped(stopped);
             }
-            if self.coverage.frontier > 0 && self.pause_at.is_some_and(|at| self.coverage.transitions >= at) {
+            if self.coverage.frontier > 0 && self.coverage.transitions >= self.pause_at {
                 return Ended::Paused;
             }
         }

@@ -15,6 +15,7 @@ use std::hash::{BuildHasherDefault, Hash, Hasher};
 use std::sync::Arc;
 
 use super::inbox_bits::{InboxBits, InboxMask};
+use super::live::LeftOut;
 use super::mail::{InboxEntry, MessageId, Messages, SendListId};
 use super::questions::Questions;
 use super::seen::{Live, SeenSteps};
@@ -84,10 +85,8 @@ pub(in crate::kernel) struct ProcessGraph {
     pub(super) counted: Vec<bool>,
     /// Its local steps so far, whatever was left out of its inbox.
     pub(in crate::kernel) seen: SeenSteps,
-    /// Which messages can still make a difference; all of them if nothing is left out.
-    pub(super) live: Option<Arc<Live>>,
-    /// For each local state the live messages as bits, and of how many bits that is known.
-    live_masks: Vec<(InboxMask, usize)>,
+    /// Which messages can still make a difference, and what was left out since it cannot.
+    pub(super) left_out: LeftOut,
     /// What was asked, where it must be the same for exchanged processes.
     pub(in crate::kernel) questions: Option<Questions>,
     /// Steps that only consume are left out, and with them what only they would consume.
@@ -118,8 +117,7 @@ impl ProcessGraph {
             kinds: HashMap::new(),
             counted: Vec::new(),
             seen: SeenSteps::default(),
-            live: None,
-            live_masks: Vec::new(),
+            left_out: LeftOut::default(),
             questions: None,
             leaves_out_idle_steps: false,
             allowed_locals: None,
@@ -149,8 +147,7 @@ impl ProcessGraph {
         self.entries = 0;
         self.counted.clear();
         self.kinds.clear();
-        self.live = live;
-        self.live_masks.clear();
+        self.left_out = LeftOut::new(live);
         self.configuration(INITIAL, self.start.past, self.start.inbox.clone(), channel);
     }
 
@@ -198,6 +195,9 @@ impl ProcessGraph {
 
     /// There are more messages than bits: inboxes are lists from now on. Configurations keep their numbers.
     pub(super) fn outgrow_bits(&mut self) {
+        if let Some(bits) = &self.bits {
+            self.left_out.forget_bits(bits);
+        }
         let before = std::mem::take(&mut self.configurations);
         let inboxes: Vec<_> = before.values().iter().map(|(_, _, inbox)| self.inbox(*inbox)).collect();
         self.bits = None;
@@ -251,19 +251,13 @@ impl ProcessGraph {
     }
 
     /// Of some messages, those that can still make a difference in a local state.
-    pub(super) fn live_mask(&mut self, local: LocalId) -> InboxMask {
-        let (Some(live), Some(bits)) = (&self.live, &self.bits) else { return InboxMask::MAX };
-        let at = local as usize;
-        if self.live_masks.len() <= at {
-            self.live_masks.resize(at + 1, (0, 0));
-        }
-        let (mask, known) = &mut self.live_masks[at];
-        for bit in *known..bits.len() {
-            let bit = u32::try_from(bit).expect("there are 128");
-            *mask |= InboxMask::from(live.contains(local, bits.entry(bit).message)) << bit;
-        }
-        *known = bits.len();
-        *mask
+    pub(super) fn live_bits(&mut self, local: LocalId, mask: InboxMask) -> InboxMask {
+        self.bits.as_ref().map_or(mask, |bits| self.left_out.kept(local, mask, bits))
+    }
+
+    /// Was anything left out that can make a difference after all?
+    pub(in crate::kernel) fn has_left_out(&self, live: &Live) -> bool {
+        self.left_out.has_any(live, self.bits.as_ref())
     }
 
     /// The configuration with an inbox that is given as bits, without messages that can make no difference.
@@ -273,13 +267,19 @@ impl ProcessGraph {
         past: FaultsSoFar,
         mask: InboxMask,
     ) -> ConfigurationId {
-        let live = if past.crashed && self.live.is_some() { 0 } else { self.live_mask(local) };
-        self.configurations.number((local, past, StoredInbox::of_mask(mask & live)))
+        let dropped = past.crashed && self.left_out.leaves_out();
+        let kept = if dropped { 0 } else { self.live_bits(local, mask) };
+        self.configurations.number((local, past, StoredInbox::of_mask(kept)))
     }
 
     /// The number of a local state.
     pub(in crate::kernel) fn number_local(&mut self, local: Value) -> LocalId {
         self.locals.number(local)
+    }
+
+    /// How many local states have numbers.
+    pub(in crate::kernel) fn number_of_locals(&self) -> LocalId {
+        LocalId::try_from(self.locals.len()).expect("local states have numbers of 32 bits")
     }
 
     /// The local state of a configuration.
@@ -392,8 +392,9 @@ impl ProcessGraph {
         mut inbox: Inbox<InboxEntry>,
         channel: Channel,
     ) -> ConfigurationId {
-        if let Some(live) = &self.live {
-            inbox.waiting.retain(|entry| !past.crashed && live.contains(local, entry.message));
+        if self.left_out.leaves_out() {
+            let left_out = &mut self.left_out;
+            inbox.waiting.retain(|entry| !past.crashed && left_out.keeps(local, entry.message));
         }
         inbox.normalise(channel);
         let inbox = self.stored(inbox);

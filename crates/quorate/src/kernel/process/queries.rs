@@ -45,7 +45,7 @@ impl ProcessGraph {
         let own = waiting.len();
         for &message in besides {
             let entry = ask.mail.entry(message);
-            let live = self.live.as_ref().is_none_or(|live| live.contains(local, message));
+            let live = self.left_out.keeps(local, message);
             let behind = channel.takes_first_of_sender()
                 && waiting[..own].iter().any(|other| other.from() == entry.from());
             if live && !behind && !waiting[..own].contains(&entry) {

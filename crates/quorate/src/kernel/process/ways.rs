@@ -228,7 +228,7 @@ impl ProcessGraph {
         if past.crashed {
             return true;
         }
-        let coming = besides & self.live_mask(local) & !mask;
+        let coming = self.live_bits(local, besides & !mask);
         if !ask.model.forgeable(self.id).is_empty() || !self.learn_ways(local, mask | coming, ask) {
             return false;
         }

@@ -66,6 +66,17 @@ impl Futures {
         }
     }
 
+    /// Is the same still to come from a process in a local state?
+    pub(super) fn same_in(&self, other: &Futures, process: usize, local: LocalId) -> bool {
+        let coarse = !self.refinement.by_state() || !self.refinement.by_reply();
+        let same = match (self.of_locals[process].get(&local), other.of_locals[process].get(&local)) {
+            (Some(one), Some(other)) => one == other,
+            (Some(one), None) | (None, Some(one)) => one.is_empty(),
+            (None, None) => true,
+        };
+        same && (!coarse || self.ever == other.ever)
+    }
+
     /// May something be sent to a monitor?
     pub(super) fn may_emit(&self, sender: usize, row: RowId) -> bool {
         self.senders[sender].rows.list(row).last() == Some(&1)

@@ -117,6 +117,30 @@ impl Stubborn {
         }
     }
 
+    pub(in crate::kernel) fn needs(&self) -> Needs {
+        self.needs
+    }
+
+    /// For each process, the local states in which something else matters than before: what may still be sent, or which
+    /// steps can be repeated for ever.
+    pub(in crate::kernel) fn changed_locals(
+        &self,
+        before: &Stubborn,
+        states_of: &[ProcessStates],
+    ) -> Vec<Vec<bool>> {
+        let mut changed: Vec<Vec<bool>> = (0..self.order.len())
+            .map(|process| {
+                let same = |local| self.futures.same_in(&before.futures, process, local);
+                let locals = states_of[process].graph.number_of_locals();
+                (0..locals).map(|local| !same(local)).collect()
+            })
+            .collect();
+        for (process, edge) in self.sticky.symmetric_difference(&before.sticky) {
+            changed[process.index()][edge.from as usize] = true;
+        }
+        changed
+    }
+
     /// Who steps in a vector of states with these traits: all, or the smallest set that is enough.
     pub(in crate::kernel) fn choose(
         &mut self,
