@@ -78,7 +78,7 @@ fn stubborn_sets_beside_beliefs() {
 }
 
 fn run(engine: &dyn Engine, model: &Model, tuning: Tuning) -> Report {
-    let reductions = strongest_reductions(engine, model).0;
+    let reductions = strongest_reductions(engine, model).0.kept();
     engine.run(model, &Search::default().threads(1).reductions(reductions).tuning(tuning), &mut ())
 }
 
@@ -99,6 +99,34 @@ fn combinations_of_local_states() {
     assert!(taken >= FALLBACKS.least(30), "only {taken}");
 }
 
+/// Local states, and global ones beside them from the first step on: whoever is through first is right.
+#[test]
+fn local_states_that_global_ones_overtake() {
+    let results = for_each_seed(FALLBACKS.seeds(), |seed| {
+        let model = RandomProtocol::new(seed).model();
+        let found = search(&model, STATES_MAX)?;
+        let tuning = Tuning { local_first: 0, closure_max: 400, ..Tuning::DEFAULT };
+        let reductions = strongest_reductions(&Local::default(), &model).0;
+        let dropped = Search::default().reductions(reductions.clone()).tuning(tuning);
+        let mut overtaken = false;
+        for searched in [dropped.clone(), dropped.reductions(reductions.kept())] {
+            let on = |threads| Local::default().run(&model, &searched.clone().threads(threads), &mut ());
+            let [report, again] = [1, 2].map(on);
+            let expected = if found.broken.is_empty() { "holds" } else { "violated" };
+            assert_eq!(report.verdict.word(), expected, "seed {seed}");
+            assert_eq!((report.coverage, &report.fallbacks), (again.coverage, &again.fallbacks), "seed {seed}");
+            let reservation = again.local().and_then(|local| local.reservation.clone());
+            overtaken |= reservation.is_some_and(|why| why.contains("at the same time"));
+        }
+        Some(overtaken)
+    });
+    let asked = results.iter().filter(|(_, overtaken)| overtaken.is_some()).count();
+    let overtaken = results.iter().filter(|(_, overtaken)| *overtaken == Some(true)).count();
+    println!("{overtaken} of {asked} searches were overtaken");
+    assert!(overtaken >= FALLBACKS.least(30), "only {overtaken} of {asked}");
+    assert!(asked - overtaken >= FALLBACKS.least(30), "only {overtaken} of {asked} were");
+}
+
 #[test]
 fn inboxes_with_more_messages_than_bits() {
     let few_bits =
@@ -116,7 +144,8 @@ fn reductions_that_the_search_without_them_overtakes() {
             for which in combinations(&model) {
                 let checked = Reductions::checked(&which, &model).expect("an allowed combination");
                 let reductions = Reductions { may_be_dropped: true, ..checked };
-                let tuning = Tuning { race_after: 1 + seed % 7, first_states: 30, ..Tuning::DEFAULT };
+                let plain_first = [0, 20, 200][usize::try_from(seed % 3).unwrap_or_default()];
+                let tuning = Tuning { plain_first, race_after: 1 + seed % 7, first_states: 30, ..Tuning::DEFAULT };
                 let searched = Search::default().threads(1).reductions(reductions).tuning(tuning);
                 let differ = difference(&model, &found, &Explore::default(), &searched);
                 assert_eq!(differ, None, "seed {seed}, {which:?}");

@@ -81,7 +81,7 @@ fn latest(name: &str, model: &Model, limits: &[Duration], violated: bool) -> Dur
         let strongest = strongest_reductions(&*engine, model).0;
         let mut choices = vec![Reductions::default()];
         if !strongest.which.is_empty() {
-            choices.push(strongest);
+            choices.extend([strongest.clone().kept(), strongest]);
         }
         let each = |one: Reductions| limits.iter().map(move |limit| (one.clone(), *limit));
         for (reductions, limit) in choices.into_iter().flat_map(each) {

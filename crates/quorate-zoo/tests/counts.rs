@@ -23,7 +23,7 @@ fn search(model: &Model) -> Report {
 /// With all reductions that the program uses by itself.
 fn reduced_search(model: &Model) -> Report {
     let (reductions, _) = Reductions::strongest(model);
-    Explore::default().run(model, &Search::default().reductions(reductions), &mut ())
+    Explore::default().run(model, &Search::default().reductions(reductions.kept()), &mut ())
 }
 
 /// Holds, with exactly these numbers of states, transitions and, where they are known, terminal states.

@@ -19,7 +19,7 @@ fn unreduced(model: &Model) -> Report {
 /// With all reductions that go together, as from the command line.
 fn reduced(model: &Model) -> Report {
     let (reductions, _) = Reductions::strongest(model);
-    Explore::default().run(model, &Search::default().reductions(reductions), &mut ())
+    Explore::default().run(model, &Search::default().reductions(reductions.kept()), &mut ())
 }
 
 /// Holds with and without reductions, with these numbers of states, transitions and steps of the longest run.

@@ -16,6 +16,7 @@
 
 use std::sync::Arc;
 
+use super::explore::{CALL_COST, Race, Raced, VECTOR_COST, may_race};
 use super::{Count, Engine, Explore, Order, Refusal, Search, Signed};
 use crate::base::in_parallel;
 use crate::kernel::{AllowedLocals, Candidate, Candidates, Closure, CombineBy, Level};
@@ -26,6 +27,10 @@ use crate::report::{Coverage, Details, Fallback, LocalDetails, Report, Stopped, 
 /// How many candidates are searched for alone, and in how many states each.
 const GOALS_MAX: usize = 32;
 const GOAL_STATES: u64 = 400;
+/// How many candidates are narrowed down before somebody may look how much work that was, and what it counts as for each
+/// local step that there is.
+const NARROWED_AT_ONCE: usize = 64;
+const STEP_COST: u64 = 1;
 /// How many states a search without reductions may take to find the shortest run to what a search for a candidate has
 /// found.
 const EXPLAIN_STATES: u64 = 200_000;
@@ -70,6 +75,20 @@ impl Local {
     pub fn own_steps_max(self, steps: u32) -> Self {
         Local { own_steps_max: Some(steps), ..self }
     }
+
+    /// A search for one candidate, in few states.
+    fn goal(&self, search: &Search, within: &AllowedLocals) -> (Explore, Search) {
+        let mut search = plain(search);
+        // What leads to one combination does not lead to those in which processes are exchanged.
+        search.reductions.which.retain(|reduction| *reduction != Reduction::Symmetry);
+        let limit = search.states_max.unwrap_or(GOAL_STATES).min(GOAL_STATES);
+        let explore = Explore {
+            order: Order::Depth,
+            allowed_locals: Some(Arc::new(within.clone())),
+            ..self.explore.clone()
+        };
+        (explore, search.threads(1).states_max(limit))
+    }
 }
 
 impl Engine for Local {
@@ -97,8 +116,9 @@ impl Engine for Local {
 
     fn search(&self, model: &Model, search: &Search, watch: &mut dyn Watch) -> Report {
         let (coverage, local) = (Coverage::default(), LocalDetails::default());
-        let (reservation, last, fallbacks) = (None, None, Vec::new());
-        let mut run = Run { model, engine: self, search, coverage, local, reservation, last, fallbacks };
+        let (reservation, last, fallbacks, beside) = (None, None, Vec::new(), None);
+        let mut run =
+            Run { model, engine: self, search, coverage, local, reservation, last, fallbacks, beside };
         let verdict = heeding(watch.stop(), || run.check(watch)).unwrap_or_else(Verdict::Unknown);
         // Combinations of local states are judged when the closure is closed, and no search may follow.
         model.ask_again();
@@ -115,7 +135,7 @@ pub(crate) fn read_closure<T>(
     read: impl FnOnce(&Closure<'_>) -> T,
 ) -> (Report, T) {
     let mut closure = Closure::new(model, search.tuning, search.threads);
-    let stopped = close(&mut closure, None, search, Coverage::default(), watch);
+    let stopped = close(&mut closure, None, search, Coverage::default(), watch, &mut |_, _| false);
     let coverage = Coverage {
         bytes: closure.bytes(),
         local_steps: closure.size().steps,
@@ -129,23 +149,87 @@ pub(crate) fn read_closure<T>(
     (Report::new(model, verdict, coverage, Details::Nothing), read(&closure))
 }
 
-/// Closes a closure, within the limits of a search that has covered so much; says which of them ended it.
+/// Closes a closure, within the limits of a search that has covered so much, and until something beside it is through;
+/// says which limit ended it.
 fn close(
     closure: &mut Closure<'_>,
     events: Option<u32>,
     search: &Search,
     coverage: Coverage,
     watch: &mut dyn Watch,
+    beside: &mut dyn FnMut(&Closure<'_>, &mut dyn Watch) -> bool,
 ) -> Option<Stopped> {
     let mut stopped = None;
     let closed = heeding(watch.stop(), || {
-        closure.close(events, &mut |bytes| {
+        closure.close(events, &mut |closure| {
+            let bytes = closure.bytes();
             let memory = search.bytes_max.filter(|max| bytes >= *max).map(Stopped::Memory);
             stopped = watch.progress(&Coverage { bytes, ..coverage }).or(memory);
-            stopped.is_some()
+            stopped.is_some() || beside(closure, watch)
         });
     });
     stopped.or(closed.err())
+}
+
+/// A search of global states, in turns with what is done with local ones. So the engine takes at most about twice as
+/// long as that search alone.
+struct Beside<'r> {
+    race: Race<'r>,
+    /// How it has ended.
+    raced: Option<Raced>,
+}
+
+impl<'r> Beside<'r> {
+    fn new(model: &'r Model, explore: &Explore, search: &Search) -> Self {
+        Beside { race: Race::new(model, explore, search), raced: None }
+    }
+
+    /// Goes on until it has done so much work. Has it ended, and not for want of memory?
+    fn keep_up(&mut self, work: u64, watch: &mut dyn Watch) -> bool {
+        if self.raced.is_none() {
+            self.raced = self.race.go_on(work, watch);
+        }
+        self.raced.as_ref().is_some_and(|raced| !raced.is_out_of_memory())
+    }
+
+    /// Goes on to the end.
+    fn finish(mut self, watch: &mut dyn Watch) -> Report {
+        let raced = self.raced.take().unwrap_or_else(|| self.race.finish(watch));
+        self.race.report(raced, watch)
+    }
+
+    /// The answer, if there is one; else it can go on.
+    fn report(mut self, watch: &mut dyn Watch) -> Result<Report, Self> {
+        match self.raced.take_if(|raced| !raced.is_out_of_memory()) {
+            Some(raced) => Ok(self.race.report(raced, watch)),
+            None => Err(self),
+        }
+    }
+}
+
+/// The search that is asked for, with less work to find the shortest run.
+fn plain(search: &Search) -> Search {
+    let mut search = search.clone();
+    search.tuning.explain_states = search.tuning.explain_states.min(EXPLAIN_STATES);
+    search
+}
+
+/// Searches in turns, with as much work for each; the report of the first to end.
+fn first_of<'r>(first: Beside<'r>, second: Beside<'r>, watch: &mut dyn Watch) -> Report {
+    let (mut next, mut other) = (first, second);
+    loop {
+        let work = other.race.work() + other.race.work() / 4 + CALL_COST;
+        if next.keep_up(work, watch) || next.raced.is_some() && other.raced.is_some() {
+            other.race.discard();
+            return next.finish(watch);
+        }
+        std::mem::swap(&mut next, &mut other);
+    }
+}
+
+/// What has been done with local states, as work of a [`Race`].
+fn work_of(closure: &Closure<'_>) -> u64 {
+    closure.followed() * VECTOR_COST + closure.handler_calls() * CALL_COST
 }
 
 struct Run<'r> {
@@ -160,6 +244,8 @@ struct Run<'r> {
     last: Option<Report>,
     /// What searches have given up.
     fallbacks: Vec<Fallback>,
+    /// The search of global states at the same time, if there is one.
+    beside: Option<Beside<'r>>,
 }
 
 impl Run<'_> {
@@ -190,7 +276,23 @@ impl Run<'_> {
     /// Checks all runs with so many steps of each process by itself.
     fn round(&mut self, closure: &mut Closure<'_>, events: Option<u32>, watch: &mut dyn Watch) -> Verdict {
         let asked_before = closure.handler_calls();
-        let stopped = close(closure, events, self.search, self.coverage, watch);
+        if let (None, Some(reservation)) = (events, self.looks_beyond()) {
+            self.local.reservation = Some(reservation);
+            return self.search_all(None, watch);
+        }
+        let explore = &self.engine.explore;
+        if events.is_none() && may_race(explore, self.search) {
+            self.beside = Some(Beside::new(self.model, explore, self.search));
+        }
+        let (first, bytes_max) = (self.search.tuning.local_first, self.search.bytes_max.unwrap_or(u64::MAX));
+        let beside = &mut self.beside;
+        let stopped = close(closure, events, self.search, self.coverage, watch, &mut |closure, watch| {
+            let work = work_of(closure);
+            if beside.as_ref().is_some_and(|beside| beside.race.bytes() + closure.bytes() > bytes_max) {
+                beside.take().into_iter().for_each(|beside| beside.race.discard());
+            }
+            work > first && beside.as_mut().is_some_and(|beside| beside.keep_up(work, watch))
+        });
         self.coverage.handler_calls += closure.handler_calls() - asked_before;
         self.coverage.bytes = self.coverage.bytes.max(closure.bytes());
         if let Some(handler) = closure.impure() {
@@ -198,6 +300,9 @@ impl Run<'_> {
         }
         if let Some(stopped) = stopped {
             return Verdict::Unknown(stopped);
+        }
+        if let Some(verdict) = self.overtaken(watch) {
+            return verdict;
         }
         self.local.precision = closure.levels().max().unwrap_or(Level::Loose) as u8;
         match self.candidates(closure) {
@@ -220,12 +325,8 @@ impl Run<'_> {
         }
         self.local.closure = Some(closure.size());
         self.coverage.local_steps = closure.size().steps;
-        if let Some(property) = crate::model::at_end(self.model) {
-            return Err(format!("'{property}' looks at the end of runs: global states are searched instead"));
-        }
-        if let Some(monitor) = self.model.monitors().first() {
-            let name = monitor.name();
-            return Err(format!("'{name}' looks at histories: global states are searched instead"));
+        if let Some(reservation) = self.looks_beyond() {
+            return Err(reservation);
         }
         let candidates = closure.candidates(self.model, self.engine.combine_by);
         self.local.combinations = candidates.combinations;
@@ -239,12 +340,46 @@ impl Run<'_> {
         Ok(candidates)
     }
 
+    /// Why local states are not enough for the properties, if they are not.
+    fn looks_beyond(&self) -> Option<String> {
+        let end = crate::model::at_end(self.model).map(|property| format!("'{property}' looks at the end of runs"));
+        let history = || Some(format!("'{}' looks at histories", self.model.monitors().first()?.name()));
+        end.or_else(history).map(|why| format!("{why}: global states are searched instead"))
+    }
+
+    /// The answer of the search of global states at the same time, if it was through first.
+    fn overtaken(&mut self, watch: &mut dyn Watch) -> Option<Verdict> {
+        match self.beside.take()?.report(watch) {
+            Ok(report) => {
+                self.local.reservation =
+                    Some("global states were searched at the same time, which was through first".to_string());
+                Some(self.keep(report))
+            }
+            Err(beside) => {
+                self.beside = Some(beside);
+                None
+            }
+        }
+    }
+
+    /// Lets global states be searched with as much work as was done with local ones.
+    fn keep_up(&mut self, work: u64, watch: &mut dyn Watch) -> Option<Verdict> {
+        let late = work > self.search.tuning.local_first;
+        if late && self.beside.as_mut()?.keep_up(work, watch) { self.overtaken(watch) } else { None }
+    }
+
     /// Decides which candidates are real: first by local states alone, then one by one, then all together.
     fn decide(&mut self, closure: &Closure<'_>, candidates: &Candidates, watch: &mut dyn Watch) -> Verdict {
         let steps = closure.flattened();
         let narrowed = |candidate: &Candidate| closure.allowed_locals(candidate, &steps);
-        let left: Vec<AllowedLocals> =
-            in_parallel(&candidates.all, self.search.threads, narrowed).into_iter().flatten().collect();
+        let (mut work, mut left) = (work_of(closure), Vec::<AllowedLocals>::new());
+        for chunk in candidates.all.chunks(NARROWED_AT_ONCE) {
+            left.extend(in_parallel(chunk, self.search.threads, narrowed).into_iter().flatten());
+            work += chunk.len() as u64 * self.coverage.local_steps * STEP_COST;
+            if let Some(verdict) = self.keep_up(work, watch) {
+                return verdict;
+            }
+        }
         self.local.refuted_at_once = candidates.all.len() as u64 - left.len() as u64;
         let mut doubtful: Vec<AllowedLocals> = Vec::new();
         for chunk in left.chunks(self.search.threads) {
@@ -253,13 +388,16 @@ impl Run<'_> {
                 continue;
             }
             let stop = watch.stop();
+            let (model, engine, search) = (self.model, self.engine, self.search);
             let goal = |within: &AllowedLocals| {
-                let (explore, search) = self.goal(within);
-                explore.search(self.model, &search, &mut Signed(stop.clone()))
+                let (explore, search) = engine.goal(search, within);
+                explore.search(model, &search, &mut Signed(stop.clone()))
             };
             let mut stopped = None;
             for (report, within) in in_parallel(chunk, self.search.threads, goal).into_iter().zip(chunk) {
                 self.local.searched += 1;
+                let Coverage { transitions, handler_calls, .. } = report.coverage;
+                work += transitions * VECTOR_COST + handler_calls * CALL_COST;
                 match self.keep(report) {
                     Verdict::Holds => self.local.refuted_by_search += 1,
                     Verdict::HoldsWithin(reservation) => {
@@ -277,6 +415,9 @@ impl Run<'_> {
             if let Some(stopped) = stopped.or_else(|| watch.progress(&self.coverage)) {
                 return Verdict::Unknown(stopped);
             }
+            if let Some(verdict) = self.keep_up(work, watch) {
+                return verdict;
+            }
         }
         if doubtful.is_empty() {
             return Verdict::Holds;
@@ -288,23 +429,9 @@ impl Run<'_> {
         self.search_all(together, watch)
     }
 
-    /// A search for one candidate, in few states.
-    fn goal(&self, within: &AllowedLocals) -> (Explore, Search) {
-        let mut search = self.plain();
-        // What leads to one combination does not lead to those in which processes are exchanged.
-        search.reductions.which.retain(|reduction| *reduction != Reduction::Symmetry);
-        let limit = self.search.states_max.unwrap_or(GOAL_STATES).min(GOAL_STATES);
-        let explore = Explore {
-            order: Order::Depth,
-            allowed_locals: Some(Arc::new(within.clone())),
-            ..self.engine.explore.clone()
-        };
-        (explore, search.threads(1).states_max(limit))
-    }
-
     /// A search over global states for all that could go wrong.
     fn search_all(&mut self, within: Option<AllowedLocals>, watch: &mut dyn Watch) -> Verdict {
-        let mut search = self.plain();
+        let mut search = plain(self.search);
         let mut within = within.map(Arc::new);
         if within.is_some() && self.engine.own_steps_max.is_some() {
             let symmetric = search.reductions.has(Reduction::Symmetry);
@@ -315,15 +442,12 @@ impl Run<'_> {
             within = None;
         }
         let explore = Explore { allowed_locals: within, ..self.engine.explore.clone() };
-        let report = explore.search(self.model, &search, watch);
+        let report = match self.beside.take() {
+            None => explore.search(self.model, &search, watch),
+            Some(beside) if explore.allowed_locals.is_none() => beside.finish(watch),
+            Some(beside) => first_of(Beside::new(self.model, &explore, &search), beside, watch),
+        };
         self.keep(report)
-    }
-
-    /// The search that is asked for, with less work to find the shortest run.
-    fn plain(&self) -> Search {
-        let mut search = self.search.clone();
-        search.tuning.explain_states = search.tuning.explain_states.min(EXPLAIN_STATES);
-        search
     }
 
     /// Keeps the report of a search and adds up what it took.

@@ -23,7 +23,7 @@ pub(crate) struct Expansion {
 impl Kernel<'_> {
     /// Does a search expand vectors, and not pairs of states of groups?
     pub(crate) fn searches_vectors(&self) -> bool {
-        self.stubborn.is_some() || self.symmetry.is_some()
+        self.stubborn.is_some() || self.symmetry.is_some() || self.is_plain()
     }
 
     /// The vector in which everything starts.

@@ -47,8 +47,12 @@ pub struct Tuning {
     pub combinations_max: u64,
     /// How much may be compared to be sure of a symmetry before a search does without it.
     pub symmetry_max: usize,
+    /// How many transitions a search without reductions takes before one is begun whose reductions may be dropped.
+    pub plain_first: u64,
     /// After how many transitions a search whose reductions may be dropped has one without them beside it.
     pub race_after: u64,
+    /// How much work the engine `local` does before global states are searched at the same time.
+    pub local_first: u64,
     /// Before the first search walks go on until so many in a row see nothing new.
     pub walks_in_vain: usize,
     /// After how many transitions it is seen whether a reduced search is of use, which may have left out too much; after
@@ -86,7 +90,9 @@ impl Tuning {
         stable_max: 200_000,
         combinations_max: 4_000_000,
         symmetry_max: 1 << 22,
+        plain_first: 8192,
         race_after: 50_000,
+        local_first: 1 << 17,
         walks_in_vain: 16,
         look_after: 4096,
         inbox_bits_max: 128,

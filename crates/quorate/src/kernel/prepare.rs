@@ -34,6 +34,8 @@ pub(crate) struct Kernel<'m> {
     pub(super) orbits: Orbits,
     pub(super) sleep_sets: SleepSets,
     pub(super) reductions: Reductions,
+    /// The reductions, while a search does without them that may go on with them.
+    aside: Option<Reductions>,
     /// Processes for which beliefs were too many.
     pub(super) disbelieved: BTreeSet<usize>,
     pub(super) stubborn: Option<Stubborn>,
@@ -102,6 +104,7 @@ impl<'m> Kernel<'m> {
             tree,
             vectors: Vectors::new(0),
             reductions,
+            aside: None,
             disbelieved: BTreeSet::new(),
             stubborn: None,
             symmetry: None,
@@ -122,6 +125,20 @@ impl<'m> Kernel<'m> {
             states.graph.questions = kernel.reductions.has(Reduction::Symmetry).then(Questions::default);
         }
         kernel
+    }
+
+    /// Does without reductions until they are [taken up](Kernel::take_reductions_up), and prepared anew.
+    pub(crate) fn set_reductions_aside(&mut self) {
+        self.aside = Some(std::mem::take(&mut self.reductions));
+    }
+
+    pub(crate) fn take_reductions_up(&mut self) {
+        self.reductions = self.aside.take().unwrap_or_default();
+    }
+
+    /// Are there reductions that are set aside?
+    pub(super) fn is_plain(&self) -> bool {
+        self.aside.is_some()
     }
 
     /// Gives back what is known, without waiting for it.

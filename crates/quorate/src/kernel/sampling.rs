@@ -1,6 +1,8 @@
 //! Random walks before a search, the same ones every time. A search need not be repeated for local steps that they have
 //! seen, and their states show how to divide the processes into groups.
 
+use std::collections::HashMap;
+
 use super::prepare::Kernel;
 use super::state::State;
 use crate::base::{ProcessId, ProcessSet, fold, heed};
@@ -39,6 +41,7 @@ impl Kernel<'_> {
     pub(super) fn sample_local_steps(&mut self, walks_in_vain: usize) {
         let processes = self.model.processes().len();
         let mut dice = Dice::default();
+        let mut known: HashMap<(usize, u32), Vec<(u32, u32)>> = HashMap::new();
         let initial = vec![0; self.states_of.len()];
         let mut in_vain = 0;
         while in_vain < walks_in_vain {
@@ -52,9 +55,11 @@ impl Kernel<'_> {
                 let mut order: Vec<usize> = (0..processes).map(|at| (at + turn) % processes).collect();
                 order.sort_by_key(|at| slow.contains(ProcessId::new(*at)));
                 let next = order.into_iter().find_map(|at| {
-                    let leads = self.states_of[at].steps(vector[at], &mut self.ask);
-                    let leads: Vec<(u32, u32)> = leads.into_iter().filter_map(|lead| lead.to).collect();
-                    let (next, sends) = dice.pick(&leads)?;
+                    let leads = known.entry((at, vector[at])).or_insert_with(|| {
+                        let leads = self.states_of[at].steps(vector[at], &mut self.ask);
+                        leads.into_iter().filter_map(|lead| lead.to).collect()
+                    });
+                    let (next, sends) = dice.pick(leads)?;
                     self.vector_after(&vector, at, next, sends)
                 });
                 let Some(next) = next else { break };

@@ -149,6 +149,12 @@ impl Reductions {
         Ok(Reductions { which, ..Reductions::default() })
     }
 
+    /// The same, of which none may be dropped.
+    #[must_use]
+    pub fn kept(self) -> Self {
+        Reductions { may_be_dropped: false, ..self }
+    }
+
     /// The strongest combination that can be used for a model, and what cannot be, with the reasons.
     pub fn strongest(model: &Model) -> (Self, Vec<Refused>) {
         let mut reductions = Reductions { may_be_dropped: true, ..Reductions::default() };

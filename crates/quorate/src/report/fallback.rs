@@ -40,6 +40,8 @@ pub enum Fallback {
         /// How many would have fitted.
         most: u32,
     },
+    /// No reductions were used: the search without them was through before they were made.
+    AtOnce,
     /// All reductions were dropped: the search without them was the first to end.
     Overtaken {
         /// How many states the search with them had seen.
@@ -61,7 +63,10 @@ impl Fallback {
             Fallback::Symmetry(_) | Fallback::SymmetryWithin | Fallback::SymmetryInStages => {
                 Some(Reduction::Symmetry)
             }
-            Fallback::Inboxes { .. } | Fallback::Overtaken { .. } | Fallback::Shortest { .. } => None,
+            Fallback::Inboxes { .. }
+            | Fallback::AtOnce
+            | Fallback::Overtaken { .. }
+            | Fallback::Shortest { .. } => None,
         }
     }
 }
@@ -93,6 +98,7 @@ impl fmt::Display for Fallback {
                     "{process} is sent more than {most} different messages, which takes longer to search"
                 )
             }
+            Fallback::AtOnce => write!(f, "the search without reductions was through at once"),
             Fallback::Overtaken { states } => {
                 write!(
                     f,

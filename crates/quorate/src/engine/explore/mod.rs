@@ -17,10 +17,10 @@ mod visited;
 
 use std::sync::Arc;
 
+pub(super) use race::{CALL_COST, Race, Raced, VECTOR_COST, may_race};
 pub(super) use run::limit_reached;
 
 use self::explain::explain;
-use self::race::{Raced, may_race, race};
 use self::run::{Ended, Exploration, Run, Violating};
 use self::space::Way;
 use super::{Engine, Refusal, Search};
@@ -188,16 +188,9 @@ impl Engine for Explore {
     }
 
     fn search(&self, model: &Model, search: &Search, watch: &mut dyn Watch) -> Report {
-        if !search.reductions.may_be_dropped || !may_race(self, search) {
-            return explore_and_read(model, self, search, watch, |_| ()).0;
-        }
-        let Raced { exploration, ended, overtaken } = race(model, self, search, watch);
-        let (mut report, kernel) = conclude(model, exploration, ended, watch);
-        report.fallbacks.extend(overtaken);
-        if matches!(report.verdict, Verdict::Unknown(_)) {
-            kernel.discard();
-        }
-        report
+        let mut race = Race::new(model, self, search);
+        let raced = race.finish(watch);
+        race.report(raced, watch)
     }
 }
 
@@ -247,7 +240,8 @@ fn conclude<'m>(
     mut ended: Ended,
     watch: &mut dyn Watch,
 ) -> (Report, Kernel<'m>) {
-    let Exploration { mut kernel, mut run, repeats, search, .. } = exploration;
+    let search = exploration.searched();
+    let Exploration { mut kernel, mut run, repeats, .. } = exploration;
     if let (Ended::Stopped(_), Some((_, state))) = (&ended, run.panicking) {
         // A limit does not undo what was found before it.
         ended = Ended::Violated(Violating { state, panics: true });

@@ -1,5 +1,6 @@
 //! The default: a search with reductions and, once it has gone on for a while, one without, in turns. The first to end is
-//! the answer.
+//! the answer. At first the reductions are set aside for a moment: where there is little to search, nothing pays that has
+//! to be prepared, and a violation is found on a shortest way at once.
 //!
 //! A reduction that leaves out nothing costs much more than it saves, and whether it does is known only in the end. So
 //! both go on until one ends, and the loss is bounded by the other's share; with two threads they go on at the same time. One whose frontier ebbs away will end soon
@@ -8,11 +9,11 @@
 //! Held by: testkit/tests/fallbacks.rs.
 
 use super::run::{Ended, Exploration};
-use super::{Count, Explore, Order};
+use super::{Count, Explore, Order, conclude};
 use crate::engine::Search;
 use crate::engine::grace::Signed;
 use crate::model::Model;
-use crate::report::{Fallback, Stopped, Watch};
+use crate::report::{Fallback, Report, Stopped, Verdict, Watch};
 
 /// What a transition without reductions counts as.
 const PLAIN_COST: u64 = 2;
@@ -20,7 +21,7 @@ const PLAIN_COST: u64 = 2;
 /// What a transition of a search over vectors counts as: it costs as much as 24 without reductions.
 ///
 /// PERF: rand-tree --nodes 5 --restless 4, paxos --proposers 4 --acceptors 5 (docs/decisions/0018).
-const VECTOR_COST: u64 = 24 * PLAIN_COST;
+pub(in crate::engine) const VECTOR_COST: u64 = 24 * PLAIN_COST;
 
 /// What a transition of a search over pairs counts as, whose reductions make the states fewer and not the steps much
 /// dearer. So little, that where they pay, as they mostly do, the other search costs no more than half as much.
@@ -35,16 +36,12 @@ const AHEAD: u64 = 3;
 /// In how much memory a search without reductions may end.
 const BYTES_MAX: u64 = 64 << 20;
 
-/// Whose answer it is.
-pub(super) struct Raced<'m> {
-    pub(super) exploration: Exploration<'m>,
-    pub(super) ended: Ended,
-    /// The search with reductions was not the first to end.
-    pub(super) overtaken: Option<Fallback>,
-}
+/// What a run of a handler counts as for those who compare a race with something else: as much as so many transitions
+/// over vectors, with what is done about its answer.
+pub(in crate::engine) const CALL_COST: u64 = 5 * VECTOR_COST;
 
 /// Is this a search that may have another beside it? One with a limit on what it looks at is to be the same up to there.
-pub(super) fn may_race(engine: &Explore, search: &Search) -> bool {
+pub(in crate::engine) fn may_race(engine: &Explore, search: &Search) -> bool {
     let limited = search.states_max.is_some() || search.depth_max.is_some() || engine.copies_max.is_some();
     let counted = engine.count != Count::Nothing || engine.census;
     engine.order == Order::Breadth && !limited && !counted && engine.allowed_locals.is_none()
@@ -76,6 +73,11 @@ impl<'m> Runner<'m> {
         self.exploration.transitions() * self.cost()
     }
 
+    /// The same, runs of handlers included.
+    fn all_work(&self) -> u64 {
+        self.work() + CALL_COST * self.exploration.kernel.local_counts().1
+    }
+
     /// Goes on until it has done so much work; how it ended, if it did.
     fn go_on(&mut self, work: u64, watch: &mut dyn Watch) -> Option<Ended> {
         self.take(work.div_ceil(self.cost()), watch)
@@ -96,10 +98,6 @@ impl<'m> Runner<'m> {
     /// Will it end soon?
     fn ebbs(&self) -> bool {
         self.exploration.run.coverage.frontier * EBB < self.most
-    }
-
-    fn won(self, ended: Ended, overtaken: Option<Fallback>) -> Raced<'m> {
-        Raced { exploration: self.exploration, ended, overtaken }
     }
 }
 
@@ -122,66 +120,210 @@ impl Turn {
     }
 }
 
-pub(super) fn race<'m>(
+/// A search that can pause. Where its reductions may be dropped, it is a race.
+pub(in crate::engine) struct Race<'m> {
     model: &'m Model,
-    engine: &Explore,
-    search: &Search,
-    watch: &mut dyn Watch,
-) -> Raced<'m> {
-    let mut reduced = Runner::new(Exploration::new(model, engine, search));
-    if let Some(ended) = reduced.take(search.tuning.race_after, watch) {
-        return reduced.won(ended, None);
+    engine: Explore,
+    search: Search,
+    reduced: Runner<'m>,
+    beside: Beside<'m>,
+}
+
+/// The search without reductions.
+enum Beside<'m> {
+    NotYet,
+    /// With what the search with reductions had done when it began.
+    Runs(Box<Runner<'m>>, u64),
+    Never,
+}
+
+impl<'m> Beside<'m> {
+    fn runner(&self) -> Option<&Runner<'m>> {
+        match self {
+            Beside::Runs(plain, _) => Some(plain),
+            Beside::NotYet | Beside::Never => None,
+        }
     }
-    let first = reduced.work();
-    let bytes_max = search.bytes_max.map_or(BYTES_MAX, |most| BYTES_MAX.min(most / 4));
-    let threads = (search.threads - 1).max(1);
-    let unreduced = Search { bytes_max: Some(bytes_max), threads, ..search.unreduced() };
-    let mut plain = Runner::new(Exploration::new(model, engine, &unreduced));
-    loop {
-        let turn = Turn::next(&reduced, &plain, first);
-        // Both are to have done as much when they have had their turns.
-        let most = if turn == Turn::Plain { plain.work() } else { reduced.work().max(plain.work()) };
-        let work = most + most / 4;
-        let mut beside = Signed(watch.stop());
-        let (with, without) = match turn {
-            Turn::Reduced => (reduced.go_on(work, watch), None),
-            Turn::Plain => (None, plain.go_on(work, &mut beside)),
-            Turn::Both if search.threads > 1 => {
-                at_once(|| reduced.go_on(work, watch), || plain.go_on(work, &mut beside))
-            }
-            // One after the other comes to the same: if both end, the one with reductions is first.
-            Turn::Both => match reduced.go_on(work, watch) {
-                None => (None, plain.go_on(work, &mut beside)),
-                ended => (ended, None),
-            },
-        };
-        match (with, without) {
-            // What one of them has found out about the user's code holds for the other, which may not have asked.
-            (Some(Ended::Exhausted), _) | (None, Some(Ended::Stopped(_))) if plain.impurity().is_some() => {
-                let ended = plain.impurity().map_or(Ended::Exhausted, Ended::Stopped);
-                return plain.won(ended, None);
-            }
-            (None, Some(Ended::Exhausted)) if reduced.impurity().is_some() => {
-                let ended = reduced.impurity().map_or(Ended::Exhausted, Ended::Stopped);
-                return reduced.won(ended, None);
-            }
-            (Some(ended), _) => {
-                plain.exploration.kernel.discard();
-                return reduced.won(ended, None);
-            }
-            (None, None) => {}
-            (None, Some(Ended::Stopped(_))) => {
-                plain.exploration.kernel.discard();
-                let ended = reduced.exploration.search(None, watch);
-                return reduced.won(ended, None);
-            }
-            (None, Some(ended)) => {
-                plain.exploration.search.threads = search.threads;
-                let states = reduced.exploration.run.coverage.states;
-                reduced.exploration.kernel.discard();
-                return plain.won(ended, Some(Fallback::Overtaken { states }));
+
+    fn into_runner(self) -> Option<Runner<'m>> {
+        match self {
+            Beside::Runs(plain, _) => Some(*plain),
+            Beside::NotYet | Beside::Never => None,
+        }
+    }
+}
+
+/// How a race ended, and whose answer it is.
+pub(in crate::engine) struct Raced {
+    ended: Ended,
+    /// The search with reductions was not the first to end.
+    overtaken: bool,
+}
+
+impl Raced {
+    /// Did a limit end it that is its own?
+    pub(in crate::engine) fn is_out_of_memory(&self) -> bool {
+        matches!(self.ended, Ended::Stopped(Stopped::Memory(_)))
+    }
+
+    fn reduced(ended: Ended) -> Self {
+        Raced { ended, overtaken: false }
+    }
+
+    fn plain(ended: Ended) -> Self {
+        Raced { ended, overtaken: true }
+    }
+}
+
+impl<'m> Race<'m> {
+    pub(in crate::engine) fn new(model: &'m Model, engine: &Explore, search: &Search) -> Self {
+        let (engine, search) = (engine.clone(), search.clone());
+        let mut exploration = Exploration::new(model, &engine, &search);
+        let races = search.reductions.may_be_dropped && may_race(&engine, &search);
+        if races {
+            exploration.begin_plainly(search.tuning.plain_first);
+        }
+        let beside = if races { Beside::NotYet } else { Beside::Never };
+        Race { model, engine, search, reduced: Runner::new(exploration), beside }
+    }
+
+    /// What it has done, runs of handlers included.
+    pub(in crate::engine) fn work(&self) -> u64 {
+        self.reduced.all_work() + self.beside.runner().map_or(0, Runner::all_work)
+    }
+
+    /// Bytes in its tables.
+    pub(in crate::engine) fn bytes(&self) -> u64 {
+        let of = |runner: &Runner<'_>| runner.exploration.run.coverage.bytes;
+        of(&self.reduced) + self.beside.runner().map_or(0, of)
+    }
+
+    /// Goes on until it has done so much work, and no further than where it ends.
+    pub(in crate::engine) fn go_on(&mut self, work: u64, watch: &mut dyn Watch) -> Option<Raced> {
+        while self.work() < work {
+            let raced = self.take_turn(work - self.work(), watch);
+            if raced.is_some() {
+                return raced;
             }
         }
+        None
+    }
+
+    /// Goes on for a while, with about so much more work at most.
+    fn take_turn(&mut self, more: u64, watch: &mut dyn Watch) -> Option<Raced> {
+        let at_most = self.reduced.work().saturating_add(more);
+        let race_after = self.search.tuning.race_after;
+        let raced = match &mut self.beside {
+            Beside::Never => return self.reduced.go_on(at_most, watch).map(Raced::reduced),
+            Beside::NotYet if self.reduced.exploration.transitions() < race_after => {
+                let until = at_most.div_ceil(self.reduced.cost()).min(race_after);
+                return self.reduced.take(until, watch).map(Raced::reduced);
+            }
+            Beside::NotYet => {
+                self.begin_beside();
+                return None;
+            }
+            Beside::Runs(plain, first) => both(&mut self.reduced, plain, *first, self.search.threads, watch),
+        };
+        if let Some(Raced { ended: Ended::Stopped(_), overtaken: true }) = raced
+            && self.beside.runner().is_some_and(|plain| plain.impurity().is_none())
+        {
+            // A limit of its own ended it. If it was that of both, the other will notice.
+            let given_up = std::mem::replace(&mut self.beside, Beside::Never);
+            given_up.into_runner().into_iter().for_each(|plain| plain.exploration.kernel.discard());
+            return None;
+        }
+        raced
+    }
+
+    fn begin_beside(&mut self) {
+        let bytes_max = self.search.bytes_max.map_or(BYTES_MAX, |most| BYTES_MAX.min(most / 4));
+        let threads = (self.search.threads - 1).max(1);
+        let unreduced = Search { bytes_max: Some(bytes_max), threads, ..self.search.unreduced() };
+        let plain = Runner::new(Exploration::new(self.model, &self.engine, &unreduced));
+        self.beside = Beside::Runs(Box::new(plain), self.reduced.work());
+    }
+
+    /// Goes on to the end.
+    pub(in crate::engine) fn finish(&mut self, watch: &mut dyn Watch) -> Raced {
+        loop {
+            if let Some(raced) = self.go_on(u64::MAX, watch) {
+                return raced;
+            }
+        }
+    }
+
+    /// The report of whose answer it is.
+    pub(in crate::engine) fn report(self, raced: Raced, watch: &mut dyn Watch) -> Report {
+        let model = self.model;
+        let (exploration, overtaken) = self.winner(&raced);
+        let (mut report, kernel) = conclude(model, exploration, raced.ended, watch);
+        report.fallbacks.extend(overtaken);
+        if matches!(report.verdict, Verdict::Unknown(_)) {
+            kernel.discard();
+        }
+        report
+    }
+
+    /// The search whose answer it is, and what was dropped for it.
+    fn winner(self, raced: &Raced) -> (Exploration<'m>, Option<Fallback>) {
+        let decided = matches!(raced.ended, Ended::Exhausted | Ended::Violated(_));
+        let reduced = self.reduced.exploration;
+        if !raced.overtaken {
+            self.beside.into_runner().into_iter().for_each(|plain| plain.exploration.kernel.discard());
+            let at_once = decided && reduced.is_plain();
+            return (reduced, at_once.then_some(Fallback::AtOnce));
+        }
+        let Some(plain) = self.beside.into_runner() else { return (reduced, None) };
+        let mut plain = plain.exploration;
+        plain.search.threads = self.search.threads;
+        let states = reduced.run.coverage.states;
+        reduced.kernel.discard();
+        (plain, decided.then_some(Fallback::Overtaken { states }))
+    }
+
+    /// Gives back what is known, without waiting for it.
+    pub(in crate::engine) fn discard(self) {
+        self.reduced.exploration.kernel.discard();
+        self.beside.into_runner().into_iter().for_each(|plain| plain.exploration.kernel.discard());
+    }
+}
+
+/// Lets those go on whose turn it is; says how the first of them ended.
+fn both(
+    reduced: &mut Runner<'_>,
+    plain: &mut Runner<'_>,
+    first: u64,
+    threads: usize,
+    watch: &mut dyn Watch,
+) -> Option<Raced> {
+    let turn = Turn::next(reduced, plain, first);
+    // Both are to have done as much when they have had their turns.
+    let most = if turn == Turn::Plain { plain.work() } else { reduced.work().max(plain.work()) };
+    let work = most + most / 4;
+    let mut beside = Signed(watch.stop());
+    let (with, without) = match turn {
+        Turn::Reduced => (reduced.go_on(work, watch), None),
+        Turn::Plain => (None, plain.go_on(work, &mut beside)),
+        Turn::Both if threads > 1 => {
+            at_once(|| reduced.go_on(work, watch), || plain.go_on(work, &mut beside))
+        }
+        // One after the other comes to the same: if both end, the one with reductions is first.
+        Turn::Both => match reduced.go_on(work, watch) {
+            None => (None, plain.go_on(work, &mut beside)),
+            ended => (ended, None),
+        },
+    };
+    // What one of them has found out about the user's code holds for the other, which may not have asked.
+    match (with, without) {
+        (Some(Ended::Exhausted), _) | (None, Some(Ended::Stopped(_))) if plain.impurity().is_some() => {
+            Some(Raced::plain(plain.impurity().map_or(Ended::Exhausted, Ended::Stopped)))
+        }
+        (None, Some(Ended::Exhausted)) if reduced.impurity().is_some() => {
+            Some(Raced::reduced(reduced.impurity().map_or(Ended::Exhausted, Ended::Stopped)))
+        }
+        (Some(ended), _) => Some(Raced::reduced(ended)),
+        (None, without) => without.map(Raced::plain),
     }
 }
 

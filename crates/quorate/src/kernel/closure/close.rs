@@ -57,8 +57,8 @@ impl<'m> Closure<'m> {
     }
 
     /// Closes it, with so many steps of each process by itself. What handlers have answered stays known. `enough` is
-    /// asked now and then, with the bytes in the tables, and ends it.
-    pub(crate) fn close(&mut self, events_max: Option<u32>, enough: &mut dyn FnMut(u64) -> bool) {
+    /// asked now and then, and ends it.
+    pub(crate) fn close(&mut self, events_max: Option<u32>, enough: &mut dyn FnMut(&Self) -> bool) {
         self.events_max = events_max;
         let mut levels = vec![Level::Loose; self.processes.len()];
         if self.tuning.mutants.has(Mutant::ConsumedOnce) {
@@ -82,10 +82,10 @@ impl<'m> Closure<'m> {
     }
 
     /// Goes on until nothing is new: each process by itself, then what they have sent is heard.
-    fn attempt(&mut self, enough: &mut dyn FnMut(u64) -> bool) -> Result<(), GaveUp> {
+    fn attempt(&mut self, enough: &mut dyn FnMut(&Self) -> bool) -> Result<(), GaveUp> {
         let mut grown = true;
         while std::mem::take(&mut grown) {
-            if enough(self.bytes()) {
+            if enough(self) {
                 return Err(GaveUp::Stopped);
             }
             let supplies = self.supplies();
@@ -209,6 +209,11 @@ impl<'m> Closure<'m> {
             messages: self.heard.len() as u64,
             steps: self.processes.iter().map(steps).sum::<usize>() as u64,
         }
+    }
+
+    /// Steps that were followed so far, at every level.
+    pub(crate) fn followed(&self) -> u64 {
+        self.processes.iter().map(|process| process.followed + process.edges.len() as u64).sum()
     }
 
     /// Runs of handlers so far.

@@ -15,6 +15,9 @@ use crate::kernel::process::{
 use crate::model::{Envelope, Model, Sending, Trigger};
 use crate::world::StepKind;
 
+/// How many edges are found at least before somebody may look how many there are.
+const EDGES_AT_ONCE: usize = 512;
+
 /// A local state, and at higher levels what was consumed on the way to it.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 struct Node {
@@ -58,6 +61,8 @@ pub(in crate::kernel) struct ProcessClosure<'m> {
     progress: Vec<Progress>,
     /// How many of the edges have had their messages delivered.
     pub(super) delivered: usize,
+    /// How many edges there were each time before it was started anew.
+    pub(super) followed: u64,
 }
 
 /// How far a process is followed.
@@ -83,6 +88,7 @@ impl<'m> ProcessClosure<'m> {
             tried: HashMap::new(),
             progress: Vec::new(),
             delivered: 0,
+            followed: 0,
         };
         closure.prepare(Level::Loose);
         closure
@@ -92,6 +98,7 @@ impl<'m> ProcessClosure<'m> {
     pub(super) fn prepare(&mut self, level: Level) {
         self.level = level;
         self.nodes = Numbering::default();
+        self.followed += self.edges.len() as u64;
         self.edges.clear();
         self.known.clear();
         self.messages = self.graph.start().messages().collect::<BTreeSet<MessageId>>().into_iter().collect();
@@ -183,7 +190,8 @@ impl<'m> ProcessClosure<'m> {
         }
     }
 
-    /// Follows all possibilities that have not been followed. Says whether there were any.
+    /// Follows possibilities that have not been followed, all of them or as many as it has edges, and some. Says whether
+    /// there were any.
     pub(super) fn extend(&mut self, bounds: &Bounds<'m>) -> Result<bool, GaveUp> {
         let (nodes, edges) = (self.size(), self.edges.len());
         let mut node = 0;
@@ -193,6 +201,9 @@ impl<'m> ProcessClosure<'m> {
             let nodes_max = bounds.tuning.closure_max;
             if self.size() > nodes_max || self.edges.len() > 16 * nodes_max {
                 return Err(GaveUp::Diverged(self.graph.id()));
+            }
+            if self.edges.len() > 2 * edges + EDGES_AT_ONCE {
+                break;
             }
         }
         self.relax();

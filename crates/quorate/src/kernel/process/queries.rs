@@ -3,6 +3,7 @@
 //!
 //! Handlers run on messages that may never reach them: a panic is an answer like any other, not a violation.
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use super::context::AskContext;
@@ -99,13 +100,14 @@ impl ProcessGraph {
     }
 
     /// The known messages that make a difference in a local state: which some transition consumes, alone or with
-    /// other known ones, and then changes the state, sends or panics.
+    /// other known ones, and then changes the state, sends or panics. Those are not asked about that make one anyway.
     pub(in crate::kernel) fn effective(
         &mut self,
         local: LocalId,
+        anyway: &BTreeSet<MessageId>,
         ask: &mut AskContext<'_>,
     ) -> Vec<MessageId> {
-        if let Some(effective) = self.effective_by_bits(local, ask) {
+        if let Some(effective) = self.effective_by_bits(local, anyway, ask) {
             return effective;
         }
         let known: Vec<MessageId> = self.seen.heard().collect();
@@ -121,6 +123,9 @@ impl ProcessGraph {
                 return known;
             }
             for consumed in sets {
+                if consumed.iter().all(|offer| anyway.contains(&offer.message)) {
+                    continue;
+                }
                 let Some(outcomes) = self.outcomes(local, transition, &consumed, ask) else { continue };
                 if outcomes.iter().any(|outcome| outcome.changes(local))
                     || !self.leaves_out_idle_steps && consumed.len() > 1

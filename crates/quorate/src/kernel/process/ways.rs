@@ -6,7 +6,7 @@
 //! Differs: faults, forged messages, limits and selections that panic take the long way (`steps`, `queries`).
 //! Held by: testkit/tests/reductions.rs, testkit/tests/worlds.rs.
 
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 
 use super::context::AskContext;
 use super::graph::ProcessGraph;
@@ -268,6 +268,7 @@ impl ProcessGraph {
     pub(super) fn effective_by_bits(
         &mut self,
         local: LocalId,
+        besides: &BTreeSet<MessageId>,
         ask: &mut AskContext<'_>,
     ) -> Option<Vec<MessageId>> {
         if !ask.model.forgeable(self.id).is_empty() {
@@ -280,7 +281,8 @@ impl ProcessGraph {
         }
         let mut ways = self.ways[local as usize].take()?;
         self.consider_bits(local, heard, &mut ways, ask);
-        let mut effective = 0;
+        let known: Vec<MessageId> = besides.iter().copied().collect();
+        let mut effective = self.bits_of_messages(&known, &ask.mail)?;
         for way in ways.list.iter_mut().filter(|way| way.consumed & !heard == 0) {
             if way.consumed & !effective == 0 {
                 continue;

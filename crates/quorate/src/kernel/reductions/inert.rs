@@ -6,16 +6,25 @@
 //! Known: relies on what was seen of the process, as all reductions do.
 //! Held by: testkit/tests/reductions.rs.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, HashMap};
 
-use crate::kernel::process::{AskContext, Live, ProcessGraph};
+use crate::kernel::process::{AskContext, Live, LocalId, MessageId, ProcessGraph};
 
-/// For each local state of a process, the messages that can still make a difference.
+/// For each local state of a process, the messages that can still make a difference. Those are not asked about that make
+/// one later: the latest local states come first.
 pub(in crate::kernel) fn live(graph: &mut ProcessGraph, ask: &mut AskContext<'_>) -> Live {
-    let locals = graph.seen.locals();
-    let effective = locals
-        .into_iter()
-        .map(|local| (local, graph.effective(local, ask).into_iter().collect::<BTreeSet<_>>()));
-    let effective = effective.collect();
-    graph.seen.live(effective)
+    let mut onwards: HashMap<LocalId, Vec<LocalId>> = HashMap::new();
+    for edge in graph.seen.edges().iter().filter(|edge| edge.from != edge.to) {
+        onwards.entry(edge.from).or_default().push(edge.to);
+    }
+    let mut known: HashMap<LocalId, BTreeSet<MessageId>> = HashMap::new();
+    for local in graph.seen.locals().into_iter().rev() {
+        let mut live = BTreeSet::new();
+        for to in onwards.remove(&local).unwrap_or_default() {
+            live.extend(known.get(&to).into_iter().flatten());
+        }
+        live.extend(graph.effective(local, &live, ask));
+        known.insert(local, live);
+    }
+    graph.seen.live(known)
 }
