@@ -114,7 +114,11 @@ fn local_states_that_global_ones_overtake() {
             let [report, again] = [1, 2].map(on);
             let expected = if found.broken.is_empty() { "holds" } else { "violated" };
             assert_eq!(report.verdict.word(), expected, "seed {seed}");
-            assert_eq!((report.coverage, &report.fallbacks), (again.coverage, &again.fallbacks), "seed {seed}");
+            assert_eq!(
+                (report.coverage, &report.fallbacks),
+                (again.coverage, &again.fallbacks),
+                "seed {seed}"
+            );
             let reservation = again.local().and_then(|local| local.reservation.clone());
             overtaken |= reservation.is_some_and(|why| why.contains("at the same time"));
         }
@@ -145,7 +149,8 @@ fn reductions_that_the_search_without_them_overtakes() {
                 let checked = Reductions::checked(&which, &model).expect("an allowed combination");
                 let reductions = Reductions { may_be_dropped: true, ..checked };
                 let plain_first = [0, 20, 200][usize::try_from(seed % 3).unwrap_or_default()];
-                let tuning = Tuning { plain_first, race_after: 1 + seed % 7, first_states: 30, ..Tuning::DEFAULT };
+                let tuning =
+                    Tuning { plain_first, race_after: 1 + seed % 7, first_states: 30, ..Tuning::DEFAULT };
                 let searched = Search::default().threads(1).reductions(reductions).tuning(tuning);
                 let differ = difference(&model, &found, &Explore::default(), &searched);
                 assert_eq!(differ, None, "seed {seed}, {which:?}");

@@ -101,7 +101,8 @@ fn every_bug_is_found_in_fewer_states_than_without_reductions() {
         for bug in protocol.bugs() {
             let model = model(protocol.name(), &[], Some(bug.name));
             let (reductions, _) = Reductions::strongest(&model);
-            let reduced = Explore::default().run(&model, &Search::default().reductions(reductions.kept()), &mut ());
+            let reduced =
+                Explore::default().run(&model, &Search::default().reductions(reductions.kept()), &mut ());
             let broken = reduced.assert_violated().broken.property();
             // A search without reductions that takes this long takes long enough.
             let limited = Search::default().states_max(100_000);

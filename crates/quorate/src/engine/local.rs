@@ -174,14 +174,14 @@ fn close(
 /// A search of global states, in turns with what is done with local ones. So the engine takes at most about twice as
 /// long as that search alone.
 struct Beside<'r> {
-    race: Race<'r>,
+    race: Box<Race<'r>>,
     /// How it has ended.
     raced: Option<Raced>,
 }
 
 impl<'r> Beside<'r> {
     fn new(model: &'r Model, explore: &Explore, search: &Search) -> Self {
-        Beside { race: Race::new(model, explore, search), raced: None }
+        Beside { race: Box::new(Race::new(model, explore, search)), raced: None }
     }
 
     /// Goes on until it has done so much work. Has it ended, and not for want of memory?
@@ -342,7 +342,8 @@ impl Run<'_> {
 
     /// Why local states are not enough for the properties, if they are not.
     fn looks_beyond(&self) -> Option<String> {
-        let end = crate::model::at_end(self.model).map(|property| format!("'{property}' looks at the end of runs"));
+        let end =
+            crate::model::at_end(self.model).map(|property| format!("'{property}' looks at the end of runs"));
         let history = || Some(format!("'{}' looks at histories", self.model.monitors().first()?.name()));
         end.or_else(history).map(|why| format!("{why}: global states are searched instead"))
     }

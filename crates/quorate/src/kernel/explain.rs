@@ -241,7 +241,7 @@ impl Layers {
             for from in before {
                 match turn {
                     Turn::Received(sends) => {
-                        if let Some(next) = states.graph.arrive(from, *sends, ask.model, &ask.mail) {
+                        if let Some(next) = states.graph.arrive(from, *sends, ask) {
                             layer.entry(next).or_insert(Came::From(from));
                         }
                     }

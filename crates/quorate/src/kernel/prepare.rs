@@ -6,14 +6,13 @@
 
 use std::collections::BTreeSet;
 use std::fmt;
-use std::sync::Arc;
 
 use super::groups::{GroupOrder, PropertyViews, Tree};
 use super::options::{Options, Sleep, Tuning};
-use super::process::{AskContext, Live, ProcessGraph, Questions, Start};
+use super::process::{AskContext, ProcessGraph, Questions, Start};
 use super::reductions::{
     BeliefLimits, Certificate, Needs, Orbits, ProcessStates, SleepSets, Stubborn, Symmetry, Why, all_stable,
-    live, saturate,
+    saturate,
 };
 use super::state::State;
 use super::vectors::Vectors;
@@ -192,13 +191,14 @@ impl<'m> Kernel<'m> {
         self.seen_at_start = self.seen_count();
         let idle = self.reductions.leave_out_idle_steps(self.model);
         self.states_of.iter_mut().for_each(|states| states.graph.leaves_out_idle_steps = idle);
-        let live = self.all_live();
         let Tuning { beliefs_max, members_max, .. } = self.tuning;
         let limits = BeliefLimits { beliefs_max, members_max };
         let believing = self.reductions.has(Reduction::Beliefs).then_some(limits);
-        for (at, (states, live)) in self.states_of.iter_mut().zip(live).enumerate() {
+        for (at, states) in self.states_of.iter_mut().enumerate() {
             let believing = believing.filter(|_| !self.disbelieved.contains(&at));
-            states.prepare(live, believing, &mut self.ask);
+            let leaves_out =
+                self.reductions.has(Reduction::Inert) && self.model.monitor(states.graph.id()).is_none();
+            states.prepare(leaves_out, believing, &mut self.ask);
         }
         self.stubborn =
             self.needs().map(|needs| Stubborn::new(needs, &self.states_of, &self.ask.mail, self.model));
@@ -241,17 +241,6 @@ impl<'m> Kernel<'m> {
         if self.reductions.has(Reduction::Symmetry) && !self.mutants.has(Mutant::NoSaturation) {
             saturate(&mut self.orbits.images, &mut self.states_of, &mut self.ask);
         }
-    }
-
-    /// For each process the messages that can still make a difference to it, if others are left out.
-    pub(super) fn all_live(&mut self) -> Vec<Option<Arc<Live>>> {
-        let Kernel { states_of, ask, reductions, model, .. } = self;
-        let leaves_out = reductions.has(Reduction::Inert);
-        let of = |states: &mut ProcessStates| {
-            let leaves_out = leaves_out && model.monitor(states.graph.id()).is_none();
-            leaves_out.then(|| Arc::new(live(&mut states.graph, ask)))
-        };
-        states_of.iter_mut().map(of).collect()
     }
 
     /// How stubborn sets are made, if they are.

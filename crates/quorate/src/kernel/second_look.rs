@@ -6,10 +6,8 @@
 //! something is different: what a state may still send, or whether its steps can be repeated for ever.
 //! Held by: testkit/tests/reductions.rs, with mutants.
 
-use std::sync::Arc;
-
 use super::prepare::Kernel;
-use super::process::{Live, LocalId};
+use super::process::LocalId;
 use super::reductions::{Looking, ProcessStates, Stubborn, Traits};
 use crate::base::{Mutant, ProcessSet, heed};
 
@@ -17,7 +15,6 @@ use crate::base::{Mutant, ProcessSet, heed};
 pub(crate) struct SecondLook {
     /// How much was seen.
     seen: usize,
-    live: Vec<Option<Arc<Live>>>,
     choices: Option<Choices>,
 }
 
@@ -41,16 +38,15 @@ impl Kernel<'_> {
     pub(crate) fn is_in_vain(&mut self) -> bool {
         self.has_seen_more() && {
             self.saturate();
-            let live = self.all_live();
-            self.leaves_out_what_is(&live)
+            self.leaves_out_what_is_live()
         }
     }
 
     /// Builds its reductions anew; `None` if it is plain that the search must be repeated.
     pub(crate) fn look_again(&mut self) -> Option<SecondLook> {
         self.saturate();
-        let (seen, live) = (self.seen_count(), self.all_live());
-        if self.leaves_out_what_is(&live) {
+        let seen = self.seen_count();
+        if self.leaves_out_what_is_live() {
             return None;
         }
         let needs = self.needs();
@@ -64,15 +60,14 @@ impl Kernel<'_> {
         });
         let choices =
             choices.filter(|choices| choices.changed_locals.iter().flatten().any(|changed| *changed));
-        Some(SecondLook { seen, live, choices })
+        Some(SecondLook { seen, choices })
     }
 
     /// Was something left out that can make a difference?
-    fn leaves_out_what_is(&self, live: &[Option<Arc<Live>>]) -> bool {
-        let left_out = |(states, live): (&ProcessStates, &Option<Arc<Live>>)| {
-            live.as_ref().is_some_and(|live| states.graph.has_left_out(live))
-        };
-        !self.mutants.has(Mutant::LeftOutForGood) && self.states_of.iter().zip(live).any(left_out)
+    fn leaves_out_what_is_live(&mut self) -> bool {
+        let Kernel { states_of, ask, mutants, .. } = self;
+        !mutants.has(Mutant::LeftOutForGood)
+            && states_of.iter_mut().any(|states| states.graph.has_left_out_live(ask))
     }
 
     /// Would the same processes step in a vector?
@@ -101,7 +96,7 @@ impl Kernel<'_> {
     /// All vectors were compared. Says whether the search need not be repeated.
     pub(crate) fn concludes(&mut self, look: &SecondLook) -> bool {
         // To choose is to leave out messages that may come.
-        let same = self.seen_count() == look.seen && !self.leaves_out_what_is(&look.live);
+        let same = self.seen_count() == look.seen && !self.leaves_out_what_is_live();
         if same {
             self.seen_at_start = look.seen;
         }

@@ -12,6 +12,7 @@ use super::run::{Ended, Exploration};
 use super::{Count, Explore, Order, conclude};
 use crate::engine::Search;
 use crate::engine::grace::Signed;
+use crate::kernel::Tuning;
 use crate::model::Model;
 use crate::report::{Fallback, Report, Stopped, Verdict, Watch};
 
@@ -212,7 +213,8 @@ impl<'m> Race<'m> {
     /// Goes on for a while, with about so much more work at most.
     fn take_turn(&mut self, more: u64, watch: &mut dyn Watch) -> Option<Raced> {
         let at_most = self.reduced.work().saturating_add(more);
-        let race_after = self.search.tuning.race_after;
+        let Tuning { plain_first, race_after, .. } = self.search.tuning;
+        let race_after = plain_first + race_after;
         let raced = match &mut self.beside {
             Beside::Never => return self.reduced.go_on(at_most, watch).map(Raced::reduced),
             Beside::NotYet if self.reduced.exploration.transitions() < race_after => {

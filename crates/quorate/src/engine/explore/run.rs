@@ -104,7 +104,8 @@ impl<'m> Exploration<'m> {
                     self.limit_to_first_states();
                 }
             }
-            if self.is_plain() && ended == Ended::Paused && self.run.coverage.transitions >= self.plain_first {
+            if self.is_plain() && ended == Ended::Paused && self.run.coverage.transitions >= self.plain_first
+            {
                 self.plain_first = 0;
                 self.kernel.take_reductions_up();
                 self.before += self.run.coverage.transitions;

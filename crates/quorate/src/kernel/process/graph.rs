@@ -14,11 +14,12 @@ use std::collections::{HashMap, HashSet};
 use std::hash::{BuildHasherDefault, Hash, Hasher};
 use std::sync::Arc;
 
+use super::context::AskContext;
 use super::inbox_bits::{InboxBits, InboxMask};
 use super::live::LeftOut;
 use super::mail::{InboxEntry, MessageId, Messages, SendListId};
 use super::questions::Questions;
-use super::seen::{Live, SeenSteps};
+use super::seen::SeenSteps;
 use super::values::{ConfigurationId, HandlerInput, INITIAL, LocalId, LocalStep, Start};
 use super::way_list::{Way, Ways};
 use crate::base::{FoldHasher, Numbering, ProcessId, Value};
@@ -131,7 +132,7 @@ impl ProcessGraph {
         let as_bits =
             channel.unordered_and_unbounded() && !delivery.in_steps() && model.monitor(id).is_none();
         graph.bits = (as_bits && !model.tracks_copies()).then(InboxBits::default);
-        graph.prepare(None, channel);
+        graph.number(INITIAL, graph.start.past, graph.start.inbox.clone(), channel);
         graph
     }
 
@@ -142,13 +143,13 @@ impl ProcessGraph {
 
     /// Starts anew from the initial configuration, leaving out what is not live. Local states, and what handlers
     /// have answered, stay known.
-    pub(in crate::kernel) fn prepare(&mut self, live: Option<Arc<Live>>, channel: Channel) {
+    pub(in crate::kernel) fn prepare(&mut self, leaves_out: bool, ask: &mut AskContext<'_>) {
         (self.inboxes, self.configurations) = (Numbering::default(), Numbering::default());
         self.entries = 0;
         self.counted.clear();
         self.kinds.clear();
-        self.left_out = LeftOut::new(live);
-        self.configuration(INITIAL, self.start.past, self.start.inbox.clone(), channel);
+        self.left_out = LeftOut::new(leaves_out);
+        self.configuration(INITIAL, self.start.past, self.start.inbox.clone(), ask);
     }
 
     pub(in crate::kernel) fn id(&self) -> ProcessId {
@@ -250,25 +251,16 @@ impl ProcessGraph {
         self.bits.as_ref().map(|_| (local, past, inbox.mask()))
     }
 
-    /// Of some messages, those that can still make a difference in a local state.
-    pub(super) fn live_bits(&mut self, local: LocalId, mask: InboxMask) -> InboxMask {
-        self.bits.as_ref().map_or(mask, |bits| self.left_out.kept(local, mask, bits))
-    }
-
-    /// Was anything left out that can make a difference after all?
-    pub(in crate::kernel) fn has_left_out(&self, live: &Live) -> bool {
-        self.left_out.has_any(live, self.bits.as_ref())
-    }
-
     /// The configuration with an inbox that is given as bits, without messages that can make no difference.
     pub(in crate::kernel) fn configuration_of_mask(
         &mut self,
         local: LocalId,
         past: FaultsSoFar,
         mask: InboxMask,
+        ask: &mut AskContext<'_>,
     ) -> ConfigurationId {
         let dropped = past.crashed && self.left_out.leaves_out();
-        let kept = if dropped { 0 } else { self.live_bits(local, mask) };
+        let kept = if dropped { 0 } else { self.live_bits(local, mask, ask) };
         self.configurations.number((local, past, StoredInbox::of_mask(kept)))
     }
 
@@ -312,10 +304,10 @@ impl ProcessGraph {
         &mut self,
         configuration: ConfigurationId,
         sends: SendListId,
-        model: &Model,
-        mail: &Messages,
+        ask: &mut AskContext<'_>,
     ) -> Option<ConfigurationId> {
         let (local, past, inbox) = *self.configurations.value(configuration);
+        let (model, mail) = (ask.model, &ask.mail);
         if let Some(monitor) = model.monitor(self.id) {
             let mut state = self.locals.value(local).clone();
             for &message in mail.messages_of(sends) {
@@ -328,13 +320,13 @@ impl ProcessGraph {
         if self.bits.is_some() && self.copies_max.is_none() {
             self.seen.hear(mail.messages_of(sends));
             if let Some(mask) = self.put_bits(inbox.mask(), sends, model, mail) {
-                return Some(self.configuration_of_mask(local, past, mask));
+                return Some(self.configuration_of_mask(local, past, mask, ask));
             }
             self.outgrow_bits();
         }
         let (_, _, mut inbox) = self.parts(configuration);
         let fits = self.put(&mut inbox, sends, model, mail);
-        fits.then(|| self.configuration(local, past, inbox, model.world().channel))
+        fits.then(|| self.configuration(local, past, inbox, ask))
     }
 
     /// As [`ProcessGraph::put`], where inboxes are bits; `None` if these do not suffice.
@@ -390,12 +382,21 @@ impl ProcessGraph {
         local: LocalId,
         past: FaultsSoFar,
         mut inbox: Inbox<InboxEntry>,
-        channel: Channel,
+        ask: &mut AskContext<'_>,
     ) -> ConfigurationId {
         if self.left_out.leaves_out() {
-            let left_out = &mut self.left_out;
-            inbox.waiting.retain(|entry| !past.crashed && left_out.keeps(local, entry.message));
+            inbox.waiting.retain(|entry| !past.crashed && self.keeps(local, entry.message, ask));
         }
+        self.number(local, past, inbox, ask.model.world().channel)
+    }
+
+    fn number(
+        &mut self,
+        local: LocalId,
+        past: FaultsSoFar,
+        mut inbox: Inbox<InboxEntry>,
+        channel: Channel,
+    ) -> ConfigurationId {
         inbox.normalise(channel);
         let inbox = self.stored(inbox);
         self.configurations.number((local, past, inbox))

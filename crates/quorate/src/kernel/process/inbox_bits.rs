@@ -42,11 +42,6 @@ impl InboxBits {
         self.most = most.min(InboxMask::BITS);
     }
 
-    /// How many bits are in use.
-    pub(super) fn len(&self) -> usize {
-        self.entries.len()
-    }
-
     pub(super) fn entry(&self, bit: u32) -> InboxEntry {
         self.entries[bit as usize]
     }

@@ -1,74 +1,80 @@
-//! What is left out of the inboxes of a process because it can make no difference any more, and what was.
+//! Inert messages: those that can make no difference to their receiver any more are left out of its inbox.
 //!
-//! From: docs/theory/inert.md, docs/theory/stubborn.md 5. Which messages are live rests on what was seen. What is left out
-//! is noted, so that a search which has seen more can tell whether it would have left out the same.
+//! From: docs/theory/inert.md 2, docs/theory/stubborn.md 5. A message is live in a local state if some transition there
+//! consumes it, alone or with others that were ever sent, and does anything else, or if it is live in a local state that
+//! can be reached from there. That is asked when a message waits in a local state, of what was seen by then. What is left
+//! out is noted, so that a search which has seen more can tell whether it would have left out the same.
 //! Held by: testkit/tests/reductions.rs, with mutants.
 
-use std::collections::HashSet;
+use std::collections::{BTreeSet, HashMap, HashSet};
 use std::hash::BuildHasherDefault;
-use std::sync::Arc;
 
-use super::inbox_bits::{InboxBits, InboxMask};
+use super::context::AskContext;
+use super::graph::ProcessGraph;
+use super::inbox_bits::{InboxBits, InboxMask, bits as bits_of};
 use super::mail::MessageId;
-use super::seen::Live;
 use super::values::LocalId;
-use crate::base::FoldHasher;
+use crate::base::{FoldHasher, heed};
 
 /// Which messages can still make a difference, and which were left out since they cannot.
 #[derive(Default)]
 pub(super) struct LeftOut {
-    /// All messages can, if there is nothing here.
-    live: Option<Arc<Live>>,
+    /// Is anything left out?
+    leaves_out: bool,
     /// For each local state, as bits.
     of_locals: Vec<LiveBits>,
     /// What was left out of inboxes that are no bits.
-    messages: HashSet<(LocalId, MessageId), BuildHasherDefault<FoldHasher>>,
+    messages: Pairs,
+    known: Liveness,
 }
 
+type Pairs = HashSet<(LocalId, MessageId), BuildHasherDefault<FoldHasher>>;
+
+/// What a search goes by, though it may have seen more since.
 #[derive(Clone, Copy, Default)]
 struct LiveBits {
     live: InboxMask,
-    /// Of how many bits that is known.
-    known: usize,
+    dead: InboxMask,
     left_out: InboxMask,
 }
 
+/// What is known of messages in local states.
+#[derive(Default)]
+struct Liveness {
+    /// However much more is seen.
+    live: Pairs,
+    /// As long as nothing more is seen than so much.
+    dead: Pairs,
+    seen: usize,
+    /// Of inboxes that are no bits: for each local state what makes a difference at once, and how much had been seen.
+    effective: HashMap<LocalId, (usize, BTreeSet<MessageId>)>,
+}
+
+impl Liveness {
+    fn of(&self, place: (LocalId, MessageId)) -> Option<bool> {
+        if self.live.contains(&place) {
+            return Some(true);
+        }
+        self.dead.contains(&place).then_some(false)
+    }
+}
+
 impl LeftOut {
-    pub(super) fn new(live: Option<Arc<Live>>) -> Self {
-        LeftOut { live, ..LeftOut::default() }
+    pub(super) fn new(leaves_out: bool) -> Self {
+        LeftOut { leaves_out, ..LeftOut::default() }
     }
 
     /// Is anything left out?
     pub(super) fn leaves_out(&self) -> bool {
-        self.live.is_some()
+        self.leaves_out
     }
 
-    /// Can a message still make a difference in a local state? If not, it is noted as left out.
-    pub(super) fn keeps(&mut self, local: LocalId, message: MessageId) -> bool {
-        let keeps = self.live.as_ref().is_none_or(|live| live.contains(local, message));
-        if !keeps {
-            self.messages.insert((local, message));
-        }
-        keeps
-    }
-
-    /// Of some messages, those that can still make a difference in a local state. The others are noted as left out.
-    ///
-    /// PERF: once for each configuration that is reached, so bits are looked up once.
-    pub(super) fn kept(&mut self, local: LocalId, mask: InboxMask, bits: &InboxBits) -> InboxMask {
-        let Some(live) = &self.live else { return mask };
+    fn of_local(&mut self, local: LocalId) -> &mut LiveBits {
         let at = local as usize;
         if self.of_locals.len() <= at {
             self.of_locals.resize(at + 1, LiveBits::default());
         }
-        let of_local = &mut self.of_locals[at];
-        for bit in of_local.known..bits.len() {
-            let bit = u32::try_from(bit).expect("there are 128");
-            of_local.live |= InboxMask::from(live.contains(local, bits.entry(bit).message)) << bit;
-        }
-        of_local.known = bits.len();
-        of_local.left_out |= mask & !of_local.live;
-        mask & of_local.live
+        &mut self.of_locals[at]
     }
 
     /// There will be no bits: what was left out is noted by its messages.
@@ -84,10 +90,103 @@ impl LeftOut {
             messages(of_local.left_out).map(move |message| (local, message))
         })
     }
+}
 
-    /// Was anything left out that can make a difference after all?
-    pub(super) fn has_any(&self, live: &Live, bits: Option<&InboxBits>) -> bool {
-        let of_bits = bits.into_iter().flat_map(|bits| self.left_out_bits(bits));
-        self.messages.iter().copied().chain(of_bits).any(|(local, message)| live.contains(local, message))
+impl ProcessGraph {
+    /// Of some messages, those that can still make a difference in a local state. The others are noted as left out.
+    ///
+    /// PERF: once for each configuration that is reached, so what was asked is known as bits.
+    pub(super) fn live_bits(
+        &mut self,
+        local: LocalId,
+        mask: InboxMask,
+        ask: &mut AskContext<'_>,
+    ) -> InboxMask {
+        if !self.left_out.leaves_out || self.bits.is_none() {
+            return mask;
+        }
+        let LiveBits { live, dead, .. } = *self.left_out.of_local(local);
+        for bit in bits_of(mask & !(live | dead)) {
+            let Some(bits) = &self.bits else { return mask };
+            let message = bits.entry(bit).message;
+            let is_live = self.is_live(local, message, ask);
+            let of_local = self.left_out.of_local(local);
+            *(if is_live { &mut of_local.live } else { &mut of_local.dead }) |= 1 << bit;
+        }
+        let of_local = self.left_out.of_local(local);
+        of_local.left_out |= mask & !of_local.live;
+        mask & of_local.live
+    }
+
+    /// Can a message still make a difference in a local state? If not, it is noted as left out.
+    pub(super) fn keeps(&mut self, local: LocalId, message: MessageId, ask: &mut AskContext<'_>) -> bool {
+        let keeps = !self.left_out.leaves_out || self.is_live(local, message, ask);
+        if !keeps {
+            self.left_out.messages.insert((local, message));
+        }
+        keeps
+    }
+
+    /// Was anything left out that can make a difference, by all that was seen?
+    pub(in crate::kernel) fn has_left_out_live(&mut self, ask: &mut AskContext<'_>) -> bool {
+        let of_bits: Vec<(LocalId, MessageId)> =
+            self.bits.as_ref().map(|bits| self.left_out.left_out_bits(bits).collect()).unwrap_or_default();
+        let mut left_out: Vec<_> = self.left_out.messages.iter().copied().chain(of_bits).collect();
+        left_out.sort_unstable();
+        left_out.into_iter().any(|(local, message)| self.is_live(local, message, ask))
+    }
+
+    /// Can a message make a difference in a local state, or in one that can be reached from there, by all that was seen?
+    fn is_live(&mut self, local: LocalId, message: MessageId, ask: &mut AskContext<'_>) -> bool {
+        let seen = self.seen.count();
+        let known = &mut self.left_out.known;
+        if std::mem::replace(&mut known.seen, seen) != seen {
+            known.dead.clear();
+        }
+        // Each with the place of the one that it was reached from.
+        let mut reached: Vec<(LocalId, usize)> = vec![(local, 0)];
+        let mut met: HashSet<LocalId, BuildHasherDefault<FoldHasher>> = HashSet::from_iter([local]);
+        let mut at = 0;
+        let mut found = None;
+        while at < reached.len() && found.is_none() {
+            heed();
+            let (from, _) = reached[at];
+            let known = self.left_out.known.of((from, message));
+            if known.unwrap_or_else(|| self.is_effective(from, message, ask)) {
+                found = Some(at);
+            } else if known.is_none() {
+                let new = self.seen.next(from).iter().filter(|to| met.insert(**to));
+                reached.extend(new.map(|to| (*to, at)));
+            }
+            at += 1;
+        }
+        let known = &mut self.left_out.known;
+        let Some(mut place) = found else {
+            known.dead.extend(reached.iter().map(|(from, _)| (*from, message)));
+            return false;
+        };
+        while place > 0 {
+            known.live.insert((reached[place].0, message));
+            place = reached[place].1;
+        }
+        known.live.insert((local, message));
+        true
+    }
+
+    /// Does some transition of a local state consume a message, alone or with others that were ever sent, and do anything
+    /// else?
+    fn is_effective(&mut self, local: LocalId, message: MessageId, ask: &mut AskContext<'_>) -> bool {
+        if let Some(effective) = self.is_effective_by_bits(local, message, ask) {
+            return effective;
+        }
+        let seen = self.seen.count();
+        let known = self.left_out.known.effective.get(&local);
+        if let Some((_, effective)) = known.filter(|(when, _)| *when == seen) {
+            return effective.contains(&message);
+        }
+        let effective: BTreeSet<MessageId> = self.effective(local, ask).into_iter().collect();
+        let answer = effective.contains(&message);
+        self.left_out.known.effective.insert(local, (seen, effective));
+        answer
     }
 }

@@ -22,7 +22,7 @@ pub(in crate::kernel) use mail::{MessageId, Messages, NOTHING, SendListId};
 pub(in crate::kernel) use queries::Possibility;
 pub(in crate::kernel) use questions::{AskedSoFar, Questions};
 pub(crate) use seen::StepSeen;
-pub(in crate::kernel) use seen::{Edge, Live, SeenSteps, emits};
+pub(in crate::kernel) use seen::{Edge, SeenSteps, emits};
 pub(in crate::kernel) use values::{
     ConfigurationId, ConfigurationStep, HandlerInput, INITIAL, Lead, LocalId, LocalStep, Start, StoredLead,
 };

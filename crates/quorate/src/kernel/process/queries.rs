@@ -3,7 +3,6 @@
 //!
 //! Handlers run on messages that may never reach them: a panic is an answer like any other, not a violation.
 
-use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use super::context::AskContext;
@@ -46,7 +45,7 @@ impl ProcessGraph {
         let own = waiting.len();
         for &message in besides {
             let entry = ask.mail.entry(message);
-            let live = self.left_out.keeps(local, message);
+            let live = self.keeps(local, message, ask);
             let behind = channel.takes_first_of_sender()
                 && waiting[..own].iter().any(|other| other.from() == entry.from());
             if live && !behind && !waiting[..own].contains(&entry) {
@@ -100,16 +99,8 @@ impl ProcessGraph {
     }
 
     /// The known messages that make a difference in a local state: which some transition consumes, alone or with
-    /// other known ones, and then changes the state, sends or panics. Those are not asked about that make one anyway.
-    pub(in crate::kernel) fn effective(
-        &mut self,
-        local: LocalId,
-        anyway: &BTreeSet<MessageId>,
-        ask: &mut AskContext<'_>,
-    ) -> Vec<MessageId> {
-        if let Some(effective) = self.effective_by_bits(local, anyway, ask) {
-            return effective;
-        }
+    /// other known ones, and then changes the state, sends or panics.
+    pub(super) fn effective(&mut self, local: LocalId, ask: &mut AskContext<'_>) -> Vec<MessageId> {
         let known: Vec<MessageId> = self.seen.heard().collect();
         let waiting = known.iter().map(|message| ask.mail.entry(*message)).collect();
         let (open, inbox) = (World::default(), Inbox { waiting, ..Inbox::default() });
@@ -123,9 +114,6 @@ impl ProcessGraph {
                 return known;
             }
             for consumed in sets {
-                if consumed.iter().all(|offer| anyway.contains(&offer.message)) {
-                    continue;
-                }
                 let Some(outcomes) = self.outcomes(local, transition, &consumed, ask) else { continue };
                 if outcomes.iter().any(|outcome| outcome.changes(local))
                     || !self.leaves_out_idle_steps && consumed.len() > 1

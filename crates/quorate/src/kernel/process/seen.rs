@@ -1,5 +1,5 @@
 //! The local steps of a process as searches have seen them, whatever was left out of its inbox, and what follows for
-//! its local states: what may still be sent, what can still make a difference.
+//! its local states: what may still be sent.
 //!
 //! From: docs/theory/stubborn.md 5 and docs/theory/inert.md 1. A reduced search relies on these steps, and is right if
 //! they contain all local steps of the search itself. So the search is repeated until it sees nothing new.
@@ -31,6 +31,8 @@ pub(in crate::kernel) struct SeenSteps {
     /// What the edges are called: the place of each, with the kind of a step and its transition.
     pub(in crate::kernel) names: BTreeSet<(usize, StepKind, usize)>,
     pub(in crate::kernel) heard: BTreeSet<MessageId>,
+    /// For each local state, the others that its steps lead to.
+    next: Vec<Vec<LocalId>>,
 }
 
 impl SeenSteps {
@@ -40,6 +42,13 @@ impl SeenSteps {
             return *place;
         }
         self.edges.push(edge.clone());
+        let at = edge.from as usize;
+        if self.next.len() <= at {
+            self.next.resize_with(at + 1, Vec::new);
+        }
+        if edge.from != edge.to && !self.next[at].contains(&edge.to) {
+            self.next[at].push(edge.to);
+        }
         self.places.insert(edge, self.edges.len() - 1);
         self.edges.len() - 1
     }
@@ -62,6 +71,11 @@ impl SeenSteps {
 
     pub(in crate::kernel) fn edges(&self) -> &[Edge] {
         &self.edges
+    }
+
+    /// The other local states that steps of this one lead to.
+    pub(super) fn next(&self, local: LocalId) -> &[LocalId] {
+        self.next.get(local as usize).map_or(&[], Vec::as_slice)
     }
 
     /// How much was seen: grows whenever something is new.
@@ -102,21 +116,6 @@ impl SeenSteps {
             of.entry(edge.to).or_default();
         }
         self.onwards(of)
-    }
-
-    /// For each local state, the messages that can still make a difference, from those that make one at once.
-    pub(in crate::kernel) fn live(&self, effective: HashMap<LocalId, BTreeSet<MessageId>>) -> Live {
-        Live(self.onwards(effective))
-    }
-}
-
-/// For each local state, the messages that can still make a difference. None can in a state that was never seen:
-/// once it is, the search is repeated.
-pub(in crate::kernel) struct Live(HashMap<LocalId, BTreeSet<MessageId>>);
-
-impl Live {
-    pub(in crate::kernel) fn contains(&self, local: LocalId, message: MessageId) -> bool {
-        self.0.get(&local).is_some_and(|live| live.contains(&message))
     }
 }
 

@@ -159,7 +159,7 @@ impl ProcessGraph {
             }
             let (own, outside) = ask.mail.split_own(sent, self.id);
             if self.put(&mut inbox, own, ask.model, &ask.mail) {
-                let next = self.configuration(local, past, inbox, ask.model.world().channel);
+                let next = self.configuration(local, past, inbox, ask);
                 let (consumed, choices) = (step.consumed.clone(), step.choices.clone());
                 let leads = Some((next, outside));
                 let transition = step.transition;

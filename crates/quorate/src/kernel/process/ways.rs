@@ -6,7 +6,7 @@
 //! Differs: faults, forged messages, limits and selections that panic take the long way (`steps`, `queries`).
 //! Held by: testkit/tests/reductions.rs, testkit/tests/worlds.rs.
 
-use std::collections::{BTreeSet, HashMap};
+use std::collections::HashMap;
 
 use super::context::AskContext;
 use super::graph::ProcessGraph;
@@ -64,7 +64,8 @@ impl ProcessGraph {
     ) -> Option<Vec<Lead>> {
         let mut ways = self.ways[local as usize].take().expect("they were learnt");
         self.note_offered(local, mask, &mut ways, ask);
-        let mut leads = Vec::new();
+        // Nothing, for a step that panics.
+        let mut found = Vec::new();
         for way in ways.list.iter_mut().filter(|way| way.consumed & !mask == 0) {
             if !std::mem::replace(&mut way.met, true) {
                 let input = (local, way.transition, way.messages.to_vec());
@@ -78,7 +79,7 @@ impl ProcessGraph {
             let mut left_out = false;
             for outcome in outcomes.iter() {
                 let LocalStep::Done { local: to, sends, .. } = *outcome else {
-                    leads.push(Lead { to: None, owed: false });
+                    found.push(None);
                     continue;
                 };
                 let idle = to == local && sends == NOTHING && way.consumed != 0;
@@ -92,14 +93,22 @@ impl ProcessGraph {
                     self.seen.note_named(edge, StepKind::Transition, way.transition);
                 }
                 let after = (to, past, self.consumed(mask, way.consumed, ask.model));
-                let (next, outside) = self.after_sending(after, sends, ask)?;
-                let changes = (next, outside) != (configuration, NOTHING);
                 let arrives = way.consumed == 0 || ask.model.world().channel.is_reliable();
-                leads.push(Lead { to: Some((next, outside)), owed: changes && arrives });
+                found.push(Some((after, sends, arrives)));
             }
             way.noted |= !left_out;
         }
         self.ways[local as usize] = Some(ways);
+        let mut leads = Vec::with_capacity(found.len());
+        for step in found {
+            let Some((after, sends, arrives)) = step else {
+                leads.push(Lead { to: None, owed: false });
+                continue;
+            };
+            let (next, outside) = self.after_sending(after, sends, ask)?;
+            let changes = (next, outside) != (configuration, NOTHING);
+            leads.push(Lead { to: Some((next, outside)), owed: changes && arrives });
+        }
         self.count_kinds(configuration, leads.len());
         Some(leads)
     }
@@ -126,7 +135,7 @@ impl ProcessGraph {
             self.outgrow_bits();
             return None;
         };
-        Some((self.configuration_of_mask(local, past, mask), outside))
+        Some((self.configuration_of_mask(local, past, mask, ask), outside))
     }
 
     /// Notes the messages among which transitions had to select.
@@ -228,7 +237,7 @@ impl ProcessGraph {
         if past.crashed {
             return true;
         }
-        let coming = self.live_bits(local, besides & !mask);
+        let coming = self.live_bits(local, besides & !mask, ask);
         if !ask.model.forgeable(self.id).is_empty() || !self.learn_ways(local, mask | coming, ask) {
             return false;
         }
@@ -263,43 +272,39 @@ impl ProcessGraph {
         bits_of(messages).fold(0, |all, bit| all | 1 << place[bits.entry(bit).from().index()])
     }
 
-    /// As [`ProcessGraph::effective`], without asking what makes no difference to the answer; `None` if that cannot be
-    /// told by bits.
-    pub(super) fn effective_by_bits(
+    /// Does some transition of a local state consume a message, alone or with others that were ever sent, and do anything
+    /// else? `None` if that cannot be told by bits.
+    pub(super) fn is_effective_by_bits(
         &mut self,
         local: LocalId,
-        besides: &BTreeSet<MessageId>,
+        message: MessageId,
         ask: &mut AskContext<'_>,
-    ) -> Option<Vec<MessageId>> {
+    ) -> Option<bool> {
         if !ask.model.forgeable(self.id).is_empty() {
             return None;
         }
-        let heard: Vec<MessageId> = self.seen.heard().collect();
-        let heard = self.bits_of_messages(&heard, &ask.mail)?;
+        let bits = self.bits.as_mut()?;
+        let mut bit_of = |message: MessageId| bits.first(ask.mail.entry(message));
+        let one = bit_of(message)?;
+        let heard = self.seen.heard().try_fold(one, |all, heard| Some(all | bit_of(heard)?))?;
         if !self.learn_ways(local, heard, ask) {
             return None;
         }
         let mut ways = self.ways[local as usize].take()?;
         self.consider_bits(local, heard, &mut ways, ask);
-        let known: Vec<MessageId> = besides.iter().copied().collect();
-        let mut effective = self.bits_of_messages(&known, &ask.mail)?;
-        for way in ways.list.iter_mut().filter(|way| way.consumed & !heard == 0) {
-            if way.consumed & !effective == 0 {
-                continue;
-            }
+        let mut consuming =
+            ways.list.iter_mut().filter(|way| way.consumed & one != 0 && way.consumed & !heard == 0);
+        let effective = consuming.any(|way| {
             let (transition, messages) = (way.transition, &way.messages);
             let outcomes =
                 way.answer.outcomes(|| self.outcomes_of((local, transition, messages.to_vec()), ask));
-            let Some(outcomes) = outcomes else { continue };
-            if outcomes.iter().any(|outcome| outcome.changes(local))
-                || !self.leaves_out_idle_steps && way.messages.len() > 1
-            {
-                effective |= way.consumed;
-            }
-        }
+            outcomes.is_some_and(|outcomes| {
+                outcomes.iter().any(|outcome| outcome.changes(local))
+                    || !self.leaves_out_idle_steps && way.messages.len() > 1
+            })
+        });
         self.ways[local as usize] = Some(ways);
-        let bits = self.bits.as_ref()?;
-        Some(bits.entries(effective).map(|entry| entry.message).collect())
+        Some(effective)
     }
 
     /// A reduction asks what transitions would select of these messages.

@@ -44,13 +44,13 @@ impl ProcessGraph {
                     _ => changed.double(world, position),
                 }
                 let (message, nth) = (inbox.way(world)[position].message, nth(inbox.way(world), position));
-                let next = self.configuration(local, past, changed, world.channel);
+                let next = self.configuration(local, past, changed, ask);
                 let offer = Offer { message, position: Some(position), nth };
                 steps.push(step(kind, vec![offer], Some((next, NOTHING))));
             }
         }
         if model.fault_limits_of(self.id).stops {
-            let next = self.configuration(local, past.with_crash(), inbox.clone(), world.channel);
+            let next = self.configuration(local, past.with_crash(), inbox.clone(), ask);
             steps.push(step(StepKind::Stop, Vec::new(), Some((next, NOTHING))));
         }
         if past.restarts < model.fault_limits_of(self.id).restarts {
@@ -58,7 +58,7 @@ impl ProcessGraph {
                 None => steps.push(step(StepKind::Restart, Vec::new(), None)),
                 Some(after) if after == local || !self.is_allowed(after) => {}
                 Some(after) => {
-                    let next = self.configuration(after, past.with_restart(), inbox.clone(), world.channel);
+                    let next = self.configuration(after, past.with_restart(), inbox.clone(), ask);
                     steps.push(step(StepKind::Restart, Vec::new(), Some((next, NOTHING))));
                 }
             }

@@ -12,10 +12,9 @@ use std::collections::HashSet;
 
 use crate::base::{Lists, ProcessId, Value, heed};
 use crate::kernel::process::{
-    AskContext, ConfigurationId, Lead, Live, NOTHING, ProcessGraph, SendListId, Start, StoredLead,
+    AskContext, ConfigurationId, Lead, NOTHING, ProcessGraph, SendListId, Start, StoredLead,
 };
 use crate::model::Model;
-use std::sync::Arc;
 
 /// The steps of a configuration or a belief.
 type Leads = Vec<Lead>;
@@ -56,11 +55,11 @@ impl ProcessStates {
     /// Starts anew from the initial state, without messages that are not live, with beliefs or without.
     pub(in crate::kernel) fn prepare(
         &mut self,
-        live: Option<Arc<Live>>,
+        leaves_out: bool,
         believing: Option<BeliefLimits>,
         ask: &mut AskContext<'_>,
     ) {
-        self.graph.prepare(live, ask.model.world().channel);
+        self.graph.prepare(leaves_out, ask);
         self.beliefs = believing.map(Beliefs::within);
         if let Some(beliefs) = &mut self.beliefs {
             beliefs.close(vec![0], &mut self.graph, ask);
@@ -130,12 +129,12 @@ impl ProcessStates {
         ask: &mut AskContext<'_>,
     ) -> Option<u32> {
         let Some(beliefs) = &mut self.beliefs else {
-            return self.graph.arrive(state, sends, ask.model, &ask.mail);
+            return self.graph.arrive(state, sends, ask);
         };
         let mut after = Vec::new();
         for at in 0..beliefs.sets.list(state).len() {
             let member = beliefs.sets.list(state)[at];
-            after.push(self.graph.arrive(member, sends, ask.model, &ask.mail)?);
+            after.push(self.graph.arrive(member, sends, ask)?);
         }
         Some(beliefs.close(after, &mut self.graph, ask))
     }

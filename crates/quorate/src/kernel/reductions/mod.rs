@@ -5,7 +5,6 @@ mod certificate;
 mod cycles;
 mod futures;
 mod images;
-mod inert;
 mod orbits;
 mod permutations;
 mod sleep;
@@ -15,7 +14,6 @@ mod symmetry;
 
 pub(in crate::kernel) use beliefs::{BeliefLimits, ProcessStates};
 pub(in crate::kernel) use certificate::{Certificate, Why};
-pub(in crate::kernel) use inert::live;
 pub(in crate::kernel) use orbits::{Orbits, ViewId};
 pub(in crate::kernel) use permutations::Renaming;
 pub(in crate::kernel) use sleep::SleepSets;

@@ -259,7 +259,7 @@ impl Permutations {
             && let Some(mask) = self.mask(permutation, process, to, mask, renaming)
         {
             let local = self.local(permutation, process, local, renaming);
-            return renaming.states_of[to].graph.configuration_of_mask(local, past, mask);
+            return renaming.states_of[to].graph.configuration_of_mask(local, past, mask, renaming.ask);
         }
         let (local, past, mut inbox) = renaming.states_of[process].graph.parts(configuration);
         let local = self.local(permutation, process, local, renaming);
@@ -269,8 +269,7 @@ impl Permutations {
                 *entry = renaming.ask.mail.entry(message);
             }
         }
-        let channel = renaming.ask.model.world().channel;
-        renaming.states_of[to].graph.configuration(local, past, inbox, channel)
+        renaming.states_of[to].graph.configuration(local, past, inbox, renaming.ask)
     }
 
     /// An inbox that is bits; `None` if it is not, or not after the permutation.
