@@ -16,7 +16,7 @@ use std::sync::Arc;
 
 use super::context::AskContext;
 use super::inbox_bits::{InboxBits, InboxMask};
-use super::live::LeftOut;
+use super::left_out::LeftOut;
 use super::mail::{InboxEntry, MessageId, Messages, SendListId};
 use super::questions::Questions;
 use super::seen::SeenSteps;

@@ -6,91 +6,16 @@
 //! out is noted, so that a search which has seen more can tell whether it would have left out the same.
 //! Held by: testkit/tests/reductions.rs, with mutants.
 
-use std::collections::{BTreeSet, HashMap, HashSet};
+use std::collections::{BTreeSet, HashSet};
 use std::hash::BuildHasherDefault;
 
 use super::context::AskContext;
 use super::graph::ProcessGraph;
-use super::inbox_bits::{InboxBits, InboxMask, bits as bits_of};
+use super::inbox_bits::{InboxMask, bits as bits_of};
+use super::left_out::LiveBits;
 use super::mail::MessageId;
 use super::values::LocalId;
 use crate::base::{FoldHasher, heed};
-
-/// Which messages can still make a difference, and which were left out since they cannot.
-#[derive(Default)]
-pub(super) struct LeftOut {
-    /// Is anything left out?
-    leaves_out: bool,
-    /// For each local state, as bits.
-    of_locals: Vec<LiveBits>,
-    /// What was left out of inboxes that are no bits.
-    messages: Pairs,
-    known: Liveness,
-}
-
-type Pairs = HashSet<(LocalId, MessageId), BuildHasherDefault<FoldHasher>>;
-
-/// What a search goes by, though it may have seen more since.
-#[derive(Clone, Copy, Default)]
-struct LiveBits {
-    live: InboxMask,
-    dead: InboxMask,
-    left_out: InboxMask,
-}
-
-/// What is known of messages in local states.
-#[derive(Default)]
-struct Liveness {
-    /// However much more is seen.
-    live: Pairs,
-    /// As long as nothing more is seen than so much.
-    dead: Pairs,
-    seen: usize,
-    /// Of inboxes that are no bits: for each local state what makes a difference at once, and how much had been seen.
-    effective: HashMap<LocalId, (usize, BTreeSet<MessageId>)>,
-}
-
-impl Liveness {
-    fn of(&self, place: (LocalId, MessageId)) -> Option<bool> {
-        if self.live.contains(&place) {
-            return Some(true);
-        }
-        self.dead.contains(&place).then_some(false)
-    }
-}
-
-impl LeftOut {
-    pub(super) fn new(leaves_out: bool) -> Self {
-        LeftOut { leaves_out, ..LeftOut::default() }
-    }
-
-    /// Is anything left out?
-    pub(super) fn leaves_out(&self) -> bool {
-        self.leaves_out
-    }
-
-    fn of_local(&mut self, local: LocalId) -> &mut LiveBits {
-        let at = local as usize;
-        if self.of_locals.len() <= at {
-            self.of_locals.resize(at + 1, LiveBits::default());
-        }
-        &mut self.of_locals[at]
-    }
-
-    /// There will be no bits: what was left out is noted by its messages.
-    pub(super) fn forget_bits(&mut self, bits: &InboxBits) {
-        let left_out = self.left_out_bits(bits).collect::<Vec<_>>();
-        self.messages.extend(left_out);
-        self.of_locals.clear();
-    }
-
-    fn left_out_bits(&self, bits: &InboxBits) -> impl Iterator<Item = (LocalId, MessageId)> {
-        let messages = |left_out| bits.entries(left_out).map(|entry| entry.message);
-        (0..).zip(&self.of_locals).flat_map(move |(local, of_local)| {
-            messages(of_local.left_out).map(move |message| (local, message))
-        })
-    }
-}
 
 impl ProcessGraph {
     /// Of some messages, those that can still make a difference in a local state. The others are noted as left out.
@@ -102,7 +27,7 @@ impl ProcessGraph {
         mask: InboxMask,
         ask: &mut AskContext<'_>,
     ) -> InboxMask {
-        if !self.left_out.leaves_out || self.bits.is_none() {
+        if !self.left_out.leaves_out() || self.bits.is_none() {
             return mask;
         }
         let LiveBits { live, dead, .. } = *self.left_out.of_local(local);
@@ -120,7 +45,7 @@ impl ProcessGraph {
 
     /// Can a message still make a difference in a local state? If not, it is noted as left out.
     pub(super) fn keeps(&mut self, local: LocalId, message: MessageId, ask: &mut AskContext<'_>) -> bool {
-        let keeps = !self.left_out.leaves_out || self.is_live(local, message, ask);
+        let keeps = !self.left_out.leaves_out() || self.is_live(local, message, ask);
         if !keeps {
             self.left_out.messages.insert((local, message));
         }

@@ -4,6 +4,7 @@
 mod context;
 mod graph;
 mod inbox_bits;
+mod left_out;
 mod live;
 mod mail;
 mod queries;
