@@ -39,6 +39,8 @@ pub enum Details {
 pub struct ExploreDetails {
     /// The reductions that were used.
     pub reductions: Vec<Reduction>,
+    /// It ended before the reductions were made that it was to have.
+    pub needed_none: bool,
     /// How often the search was done, until its reductions relied on nothing that it had not seen.
     pub repeats: u32,
     /// Did processes sleep whose steps are found another way? That saves work, and changes no count.

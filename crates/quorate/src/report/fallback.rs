@@ -40,8 +40,6 @@ pub enum Fallback {
         /// How many would have fitted.
         most: u32,
     },
-    /// No reductions were used: the search without them was through before they were made.
-    AtOnce,
     /// All reductions were dropped: the search without them was the first to end.
     Overtaken {
         /// How many states the search with them had seen.
@@ -63,10 +61,7 @@ impl Fallback {
             Fallback::Symmetry(_) | Fallback::SymmetryWithin | Fallback::SymmetryInStages => {
                 Some(Reduction::Symmetry)
             }
-            Fallback::Inboxes { .. }
-            | Fallback::AtOnce
-            | Fallback::Overtaken { .. }
-            | Fallback::Shortest { .. } => None,
+            Fallback::Inboxes { .. } | Fallback::Overtaken { .. } | Fallback::Shortest { .. } => None,
         }
     }
 }
@@ -98,7 +93,6 @@ impl fmt::Display for Fallback {
                     "{process} is sent more than {most} different messages, which takes longer to search"
                 )
             }
-            Fallback::AtOnce => write!(f, "the search without reductions was through at once"),
             Fallback::Overtaken { states } => {
                 write!(
                     f,

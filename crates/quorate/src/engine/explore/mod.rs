@@ -240,7 +240,7 @@ fn conclude<'m>(
     mut ended: Ended,
     watch: &mut dyn Watch,
 ) -> (Report, Kernel<'m>) {
-    let search = exploration.searched();
+    let (search, needed_none) = (exploration.searched(), exploration.is_plain());
     let Exploration { mut kernel, mut run, repeats, .. } = exploration;
     if let (Ended::Stopped(_), Some((_, state))) = (&ended, run.panicking) {
         // A limit does not undo what was found before it.
@@ -251,7 +251,7 @@ fn conclude<'m>(
         Ended::Violated(found) => run.space.way_to(found.state, &kernel),
         Ended::Exhausted | Ended::Stopped(_) | Ended::Paused => Way::Forgotten,
     };
-    let mut details = ExploreDetails { repeats, ..ExploreDetails::default() };
+    let mut details = ExploreDetails { needed_none, repeats, ..ExploreDetails::default() };
     // Nothing is proved before all was counted that is asked for, and code asked for the last time.
     let counted = heeding(watch.stop(), || run.count(&mut kernel, &mut details));
     let Run { engine, space, .. } = run;

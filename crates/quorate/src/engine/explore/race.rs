@@ -269,19 +269,17 @@ impl<'m> Race<'m> {
 
     /// The search whose answer it is, and what was dropped for it.
     fn winner(self, raced: &Raced) -> (Exploration<'m>, Option<Fallback>) {
-        let decided = matches!(raced.ended, Ended::Exhausted | Ended::Violated(_));
         let reduced = self.reduced.exploration;
         if !raced.overtaken {
             self.beside.into_runner().into_iter().for_each(|plain| plain.exploration.kernel.discard());
-            let at_once = decided && reduced.is_plain();
-            return (reduced, at_once.then_some(Fallback::AtOnce));
+            return (reduced, None);
         }
         let Some(plain) = self.beside.into_runner() else { return (reduced, None) };
         let mut plain = plain.exploration;
         plain.search.threads = self.search.threads;
-        let states = reduced.run.coverage.states;
+        let fallback = Fallback::Overtaken { states: reduced.run.coverage.states };
         reduced.kernel.discard();
-        (plain, decided.then_some(Fallback::Overtaken { states }))
+        (plain, matches!(raced.ended, Ended::Exhausted | Ended::Violated(_)).then_some(fallback))
     }
 
     /// Gives back what is known, without waiting for it.

@@ -204,6 +204,9 @@ fn reduced(report: &Report) -> String {
     let reductions = report.explored().map_or(&[][..], |explored| &explored.reductions);
     let what = if reductions.contains(&Reduction::Beliefs) { "vectors of beliefs, " } else { "" };
     match reductions::names(reductions).as_slice() {
+        [] if report.explored().is_some_and(|explored| explored.needed_none) => {
+            "so few that nothing had to be reduced".to_string()
+        }
         [] => String::new(),
         names => format!("{what}reduced: {}", names.join(", ")),
     }
