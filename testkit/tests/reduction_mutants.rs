@@ -87,7 +87,7 @@ fn whoever_may_send_does() {
 
 #[test]
 fn what_was_seen_of_a_twin_is_not_noted_for_the_others() {
-    noticed(Mutant::NoSaturation, &[Reduction::Inert, Reduction::Symmetry], (TWINS[0].clone(), twins), 3_000);
+    // With inert messages alone: `saturation.rs`.
     noticed(
         Mutant::NoSaturation,
         &[Reduction::Inert, Reduction::Stubborn, Reduction::Symmetry],
