@@ -36,7 +36,8 @@ cargo xtask COMMAND
       --against PATH   with --reduced: another program of Quorate's, say of the commit before, beside this one
       --picture FILE   with --reduced: time per state as a bar chart
       --default      instead of the race: the default reductions beside each choice that can be made by hand, on
-                     the whole zoo with every planted bug; says how often the default loses, and where most
+                     the whole zoo with every planted bug, and on 1,000 random protocols (--skip random); says
+                     how often the default loses, and where most
       --program PATH   with --reduced or --default: this program, and builds none
       --limit N        with --reduced or --default: seconds that a search may take (default 60)
   help             This text.

@@ -12,7 +12,7 @@ use std::path::PathBuf;
 use super::contestant::{self, Contestant};
 use super::{FULL, Instance, Options, SMALL};
 use crate::failure::Failure;
-use crate::run::say;
+use crate::run::{cargo, run, say};
 use answer::{Answer, Protocol};
 use picture::Group;
 use program::{Cost, Program, REPEATED_MAX, Run};
@@ -84,8 +84,17 @@ pub(super) fn default(options: &Options) -> Result<(), Failure> {
     }
     say(choices::table(&all));
     super::write(options.json.as_ref(), || choices::json(&all))?;
+    if !options.skips("random") {
+        random_protocols()?;
+    }
     let disagreements = choices::disagreements(&all);
     if disagreements.is_empty() { Ok(()) } else { Err(Failure::Bench(disagreements.join("\n"))) }
+}
+
+/// The same on random protocols, within one program.
+fn random_protocols() -> Result<(), Failure> {
+    let words = ["run", "--release", "--quiet", "--package", "quorate-testkit", "--example", "default"];
+    run(cargo(words))
 }
 
 /// This program, and the one to measure beside it.

@@ -7,6 +7,7 @@
 //! Held by: testkit/tests/reductions.rs, testkit/tests/worlds.rs.
 
 use std::collections::HashMap;
+use std::sync::Arc;
 
 use super::context::AskContext;
 use super::graph::ProcessGraph;
@@ -37,6 +38,30 @@ impl ProcessGraph {
             return leads;
         }
         self.steps(configuration, ask).iter().map(ConfigurationStep::lead).collect()
+    }
+
+    /// Shows what a configuration can do, way by way: the transition, what it consumes, as bits and as messages, and what
+    /// it does. Says whether that could be told by bits.
+    pub(in crate::kernel) fn each_way(
+        &mut self,
+        configuration: ConfigurationId,
+        ask: &mut AskContext<'_>,
+        mut show: impl FnMut((usize, InboxMask), &[MessageId], &Arc<[LocalStep]>),
+    ) -> bool {
+        let Some((local, past, mask)) = self.mask(configuration) else { return false };
+        if !self.steps_are_plain(ask.model) || past.crashed || !self.learn_ways(local, mask, ask) {
+            return false;
+        }
+        let mut ways = self.ways[local as usize].take().expect("they were learnt");
+        for way in ways.list.iter_mut().filter(|way| way.consumed & !mask == 0) {
+            let (transition, messages) = (way.transition, &way.messages);
+            let outcomes = way.answer.outcomes(|| self.answer((local, transition, messages.to_vec()), ask));
+            if let Some(outcomes) = outcomes {
+                show((transition, way.consumed), messages, &outcomes);
+            }
+        }
+        self.ways[local as usize] = Some(ways);
+        true
     }
 
     /// Are all steps of its configurations transitions that end as they should?

@@ -12,14 +12,16 @@
 //! Held by: testkit/tests/reductions.rs, with mutants.
 
 use std::collections::{BTreeSet, HashMap, HashSet};
+use std::hash::BuildHasherDefault;
+use std::sync::Arc;
 
 use super::beliefs::ProcessStates;
 use super::cycles::cyclic;
 use super::futures::{Futures, RowId};
 use super::orbits::Orbits;
-use crate::base::{Mutant, Mutants, PairMap, ProcessId, ProcessSet, heed};
+use crate::base::{FoldHasher, Mutant, Mutants, PairMap, ProcessId, ProcessSet, heed};
 use crate::kernel::process::{
-    AskContext, ConfigurationId, Edge, InboxMask, LocalId, MessageId, Messages, emits,
+    AskContext, ConfigurationId, Edge, InboxMask, LocalId, LocalStep, MessageId, Messages, emits,
 };
 use crate::model::Model;
 use crate::reduce::{Refinement, Seeds};
@@ -51,6 +53,11 @@ pub(in crate::kernel) struct Stubborn {
     futures: Futures,
     /// The steps that may be repeated for ever.
     sticky: HashSet<(ProcessId, Edge)>,
+    /// For each process and configuration, what its steps do, as far as somebody asked. A configuration is a member of
+    /// many beliefs.
+    does: Vec<Vec<Option<Does>>>,
+    /// The same for each process, local state and way to take a step there.
+    ways_do: Vec<HashMap<Way, Does, BuildHasherDefault<FoldHasher>>>,
     /// For each process and list of messages to it, their bits.
     list_bits: Vec<Vec<Option<InboxMask>>>,
     /// For each process, state and messages that may come, where `waiting_for` says for whom it waits.
@@ -60,24 +67,49 @@ pub(in crate::kernel) struct Stubborn {
     waiting_for: Vec<u64>,
 }
 
+/// A local state, a transition, and the messages that it consumes, as bits.
+type Way = (LocalId, (usize, InboxMask));
+
+/// What some step of a configuration or a state does.
+#[derive(Clone, Copy, Default)]
+struct Does {
+    /// A monitor hears of it.
+    emits: bool,
+    /// It may be repeated for ever.
+    sticky: bool,
+    /// A property sees a difference.
+    visible: bool,
+}
+
+impl Does {
+    fn or(self, other: Does) -> Does {
+        Does {
+            emits: self.emits | other.emits,
+            sticky: self.sticky | other.sticky,
+            visible: self.visible | other.visible,
+        }
+    }
+}
+
 /// What matters of a state of a process.
 #[derive(Clone, Copy)]
-#[expect(clippy::struct_excessive_bools, reason = "each says something else of the state")]
 pub(in crate::kernel) struct Traits {
     pub(in crate::kernel) steps: u32,
     /// Is one of them owed? A run may end before others are taken, so a set of processes without one is not enough.
     pub(in crate::kernel) owes: bool,
-    emits: bool,
-    sticky: bool,
-    visible: bool,
+    does: Does,
     /// What may still be sent.
     future: RowId,
 }
 
 impl Traits {
     /// Of a state that was not looked at.
-    pub(in crate::kernel) const NONE: Traits =
-        Traits { steps: 0, owes: false, emits: false, sticky: false, visible: false, future: 0 };
+    pub(in crate::kernel) const NONE: Traits = Traits {
+        steps: 0,
+        owes: false,
+        does: Does { emits: false, sticky: false, visible: false },
+        future: 0,
+    };
 }
 
 /// What it takes to look at processes.
@@ -110,6 +142,8 @@ impl Stubborn {
             place,
             futures: Futures::new(of_locals, needs.refinement),
             sticky,
+            does: vec![Vec::new(); processes.len()],
+            ways_do: vec![HashMap::default(); processes.len()],
             list_bits: vec![Vec::new(); processes.len()],
             missing: (0..processes.len()).map(|_| PairMap::default()).collect(),
             ranges: Vec::new(),
@@ -166,7 +200,8 @@ impl Stubborn {
             let members = self.grow((seed, best.1), vector, traits, looking);
             let inside = || bits(members).map(|at| &traits[self.order[at]]);
             let steps = inside().map(|traits| traits.steps).sum();
-            let allowed = inside().all(|traits| !traits.sticky && (self.needs.visible || !traits.visible));
+            let allowed =
+                inside().all(|traits| !traits.does.sticky && (self.needs.visible || !traits.does.visible));
             if allowed && steps < best.1 {
                 best = (Some(members), steps);
             }
@@ -193,7 +228,7 @@ impl Stubborn {
         loop {
             heed();
             let before = members;
-            if bits(members).any(|at| traits[self.order[at]].emits) {
+            if bits(members).any(|at| traits[self.order[at]].does.emits) {
                 let may_emit =
                     |at: &usize| self.futures.may_emit(self.order[*at], traits[self.order[*at]].future);
                 members |= bits(everyone & !members).filter(may_emit).fold(0, |all, at| all | 1 << at);
@@ -342,7 +377,7 @@ impl Stubborn {
             !self.sticky.is_empty() || !looking.ask.model.monitors().is_empty() || !self.needs.visible;
         if looks {
             for &member in &members {
-                self.look_at_steps(ProcessId::new(process), member, looking, &mut traits);
+                traits.does = traits.does.or(self.does(process, member, looking));
             }
         }
         let Looking { states_of, ask, .. } = looking;
@@ -351,26 +386,66 @@ impl Stubborn {
         traits
     }
 
-    fn look_at_steps(
-        &self,
-        process: ProcessId,
-        member: ConfigurationId,
-        looking: &mut Looking<'_, '_>,
-        traits: &mut Traits,
-    ) {
-        let Looking { orbits, states_of, ask } = looking;
-        let at = process.index();
-        let local = states_of[at].graph.local(member);
+    fn does(&mut self, process: usize, member: ConfigurationId, looking: &mut Looking<'_, '_>) -> Does {
+        let at = member as usize;
+        if self.does[process].len() <= at {
+            self.does[process].resize(at + 1, None);
+        }
+        if let Some(known) = self.does[process][at] {
+            return known;
+        }
+        let does = self.look_at_steps(process, member, looking);
+        self.does[process][at] = Some(does);
+        does
+    }
+
+    fn look_at_steps(&mut self, at: usize, member: ConfigurationId, looking: &mut Looking<'_, '_>) -> Does {
+        let (mut does, mut new) = (Does::default(), Vec::new());
+        let local = looking.states_of[at].graph.local(member);
+        let known = &mut self.ways_do[at];
+        let by_ways =
+            looking.states_of[at].graph.each_way(member, looking.ask, |way, messages, outcomes| match known
+                .get(&(local, way))
+            {
+                Some(way) => does = does.or(*way),
+                None => new.push((way, messages.to_vec(), Arc::clone(outcomes))),
+            });
+        for (way, messages, outcomes) in new {
+            let mut way_does = Does::default();
+            for outcome in outcomes.iter() {
+                let LocalStep::Done { local: to, sends, .. } = *outcome else { continue };
+                let edge = Edge { from: local, to, consumed: messages.clone(), sent: sends };
+                way_does = way_does.or(self.edge_does(at, edge, looking));
+            }
+            self.ways_do[at].insert((local, way), way_does);
+            does = does.or(way_does);
+        }
+        if by_ways {
+            return does;
+        }
+        let Looking { states_of, ask, .. } = looking;
+        let mut edges = Vec::new();
         for step in states_of[at].graph.steps(member, ask) {
             let Some((next, _)) = step.leads else { continue };
-            let to = states_of[at].graph.local(next);
             let consumed = step.consumed.iter().map(|offer| offer.message).collect();
-            traits.emits |= emits(step.sent, &ask.mail, ask.model);
-            traits.sticky |=
-                self.sticky.contains(&(process, Edge { from: local, to, consumed, sent: step.sent }));
+            edges.push((next, consumed, step.sent));
+        }
+        for (next, consumed, sent) in edges {
+            let to = looking.states_of[at].graph.local(next);
+            does = does.or(self.edge_does(at, Edge { from: local, to, consumed, sent }, looking));
+        }
+        does
+    }
+
+    fn edge_does(&self, at: usize, edge: Edge, looking: &mut Looking<'_, '_>) -> Does {
+        let Looking { orbits, states_of, ask } = looking;
+        let Edge { from, to, sent, .. } = edge;
+        Does {
+            emits: emits(sent, &ask.mail, ask.model),
             // Where processes are interchangeable, a step is also visible that is so with processes exchanged.
-            traits.visible |=
-                to != local && orbits.view(at, local, states_of, ask) != orbits.view(at, to, states_of, ask);
+            visible: from != to
+                && orbits.view(at, from, states_of, ask) != orbits.view(at, to, states_of, ask),
+            sticky: self.sticky.contains(&(ProcessId::new(at), edge)),
         }
     }
 
