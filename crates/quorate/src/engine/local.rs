@@ -164,7 +164,9 @@ fn close(
         closure.close(events, &mut |closure| {
             let bytes = closure.bytes();
             let memory = search.bytes_max.filter(|max| bytes >= *max).map(Stopped::Memory);
-            stopped = watch.progress(&Coverage { bytes, ..coverage }).or(memory);
+            let (local_steps, handler_calls) = (closure.followed(), closure.handler_calls());
+            let so_far = Coverage { local_steps, handler_calls, bytes, ..coverage };
+            stopped = watch.progress(&so_far).or(memory);
             stopped.is_some() || beside(closure, watch)
         });
     });
@@ -187,7 +189,7 @@ impl<'r> Beside<'r> {
     /// Goes on until it has done so much work. Has it ended, and not for want of memory?
     fn keep_up(&mut self, work: u64, watch: &mut dyn Watch) -> bool {
         if self.raced.is_none() {
-            self.raced = self.race.go_on(work, watch);
+            self.raced = self.race.go_on(work, &mut Signed(watch.stop()));
         }
         self.raced.as_ref().is_some_and(|raced| !raced.is_out_of_memory())
     }
@@ -377,6 +379,9 @@ impl Run<'_> {
         for chunk in candidates.all.chunks(NARROWED_AT_ONCE) {
             left.extend(in_parallel(chunk, self.search.threads, narrowed).into_iter().flatten());
             work += chunk.len() as u64 * self.coverage.local_steps * STEP_COST;
+            if let Some(stopped) = watch.progress(&self.coverage) {
+                return Verdict::Unknown(stopped);
+            }
             if let Some(verdict) = self.keep_up(work, watch) {
                 return verdict;
             }

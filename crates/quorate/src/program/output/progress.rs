@@ -207,6 +207,14 @@ impl Drop for Progress {
 }
 
 fn line(coverage: &Coverage, elapsed: Duration) -> String {
+    if coverage.states == 0 && coverage.local_steps > 0 {
+        return format!(
+            "{} local steps, {} handler calls, {}",
+            grouped(coverage.local_steps),
+            grouped(coverage.handler_calls),
+            bytes(memory::in_use().unwrap_or(coverage.bytes)),
+        );
+    }
     format!(
         "{} states, {} states/s, depth {}, frontier {}, {}",
         grouped(coverage.states),
@@ -255,5 +263,8 @@ mod tests {
         let coverage = Coverage { states: 12_000, depth: 7, frontier: 345_678, ..Coverage::default() };
         let line = line(&coverage, Duration::from_secs(2));
         assert!(line.starts_with("12,000 states, 6,000 states/s, depth 7, frontier 345,678, "), "{line}");
+        let local = Coverage { local_steps: 1_200, handler_calls: 900, ..Coverage::default() };
+        let line = super::line(&local, Duration::from_secs(2));
+        assert!(line.starts_with("1,200 local steps, 900 handler calls, "), "{line}");
     }
 }
