@@ -3,7 +3,7 @@
 //!
 //! From: docs/theory/inert.md 2. The questions are in `live`.
 
-use std::collections::{BTreeSet, HashMap, HashSet};
+use std::collections::{HashMap, HashSet};
 use std::hash::BuildHasherDefault;
 
 use super::inbox_bits::{InboxBits, InboxMask};
@@ -41,8 +41,8 @@ pub(super) struct Liveness {
     /// As long as nothing more is seen than so much.
     pub(super) dead: Pairs,
     pub(super) seen: usize,
-    /// Of inboxes that are no bits: for each local state what makes a difference at once, and how much had been seen.
-    pub(super) effective: HashMap<LocalId, (usize, BTreeSet<MessageId>)>,
+    /// Whether a message makes a difference at once, and how many others were known that it may do so with.
+    pub(super) effective: HashMap<(LocalId, MessageId), (bool, usize), BuildHasherDefault<FoldHasher>>,
 }
 
 impl Liveness {

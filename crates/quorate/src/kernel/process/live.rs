@@ -6,7 +6,7 @@
 //! out is noted, so that a search which has seen more can tell whether it would have left out the same.
 //! Held by: testkit/tests/reductions.rs, with mutants.
 
-use std::collections::{BTreeSet, HashSet};
+use std::collections::HashSet;
 use std::hash::BuildHasherDefault;
 
 use super::context::AskContext;
@@ -16,6 +16,7 @@ use super::left_out::LiveBits;
 use super::mail::MessageId;
 use super::values::LocalId;
 use crate::base::{FoldHasher, heed};
+use crate::model::Trigger;
 
 impl ProcessGraph {
     /// Of some messages, those that can still make a difference in a local state. The others are noted as left out.
@@ -101,17 +102,28 @@ impl ProcessGraph {
     /// Does some transition of a local state consume a message, alone or with others that were ever sent, and do anything
     /// else?
     fn is_effective(&mut self, local: LocalId, message: MessageId, ask: &mut AskContext<'_>) -> bool {
+        let heard = self.seen.heard_count();
+        let alone = !self.waits_for_quorums(ask);
+        match self.left_out.known.effective.get(&(local, message)) {
+            Some((effective, when)) if *effective || alone || *when == heard => return *effective,
+            _ => {}
+        }
         if let Some(effective) = self.is_effective_by_bits(local, message, ask) {
+            self.left_out.known.effective.insert((local, message), (effective, heard));
             return effective;
         }
-        let seen = self.seen.count();
-        let known = self.left_out.known.effective.get(&local);
-        if let Some((_, effective)) = known.filter(|(when, _)| *when == seen) {
-            return effective.contains(&message);
+        let others = self.seen.heard().filter(|other| !alone && *other != message);
+        let messages: Vec<MessageId> = others.chain([message]).collect();
+        let effective = self.effective(local, &messages, ask);
+        for message in messages {
+            let known = (effective.contains(&message), heard);
+            self.left_out.known.effective.insert((local, message), known);
         }
-        let effective: BTreeSet<MessageId> = self.effective(local, ask).into_iter().collect();
-        let answer = effective.contains(&message);
-        self.left_out.known.effective.insert(local, (seen, effective));
-        answer
+        effective.contains(&message)
+    }
+
+    fn waits_for_quorums(&self, ask: &AskContext<'_>) -> bool {
+        let mut transitions = ask.model.process(self.id).transitions().iter();
+        transitions.any(|transition| matches!(transition.trigger(), Trigger::Quorum(_)))
     }
 }

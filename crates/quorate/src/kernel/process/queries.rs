@@ -98,10 +98,14 @@ impl ProcessGraph {
         }
     }
 
-    /// The known messages that make a difference in a local state: which some transition consumes, alone or with
-    /// other known ones, and then changes the state, sends or panics.
-    pub(super) fn effective(&mut self, local: LocalId, ask: &mut AskContext<'_>) -> Vec<MessageId> {
-        let known: Vec<MessageId> = self.seen.heard().collect();
+    /// Those of some messages that make a difference in a local state: which some transition consumes, alone or with
+    /// others of them, and then changes the state, sends or panics.
+    pub(super) fn effective(
+        &mut self,
+        local: LocalId,
+        known: &[MessageId],
+        ask: &mut AskContext<'_>,
+    ) -> Vec<MessageId> {
         let waiting = known.iter().map(|message| ask.mail.entry(*message)).collect();
         let (open, inbox) = (World::default(), Inbox { waiting, ..Inbox::default() });
         let offers = self.offers(&inbox, open.channel, ask);
@@ -111,7 +115,7 @@ impl ProcessGraph {
             let Consumptions { sets, panicking } =
                 self.consumptions(local, &inbox, &open, transition, &offers, ask);
             if !panicking.is_empty() {
-                return known;
+                return known.to_vec();
             }
             for consumed in sets {
                 let Some(outcomes) = self.outcomes(local, transition, &consumed, ask) else { continue };

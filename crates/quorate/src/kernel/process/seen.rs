@@ -69,6 +69,10 @@ impl SeenSteps {
         self.heard.iter().copied()
     }
 
+    pub(super) fn heard_count(&self) -> usize {
+        self.heard.len()
+    }
+
     pub(in crate::kernel) fn edges(&self) -> &[Edge] {
         &self.edges
     }
