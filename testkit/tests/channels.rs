@@ -150,6 +150,11 @@ fn crashes() {
             .invariant("not ba", observe(|h: &Hearer| h.heard.clone()), |heard| heard[0] != "ba");
     let shuffled = found(shuffled, world(Channel::Fifo, CrashSends::AnySubset));
     assert_eq!(shuffled.broken, BTreeMap::from([("not ba".to_string(), 3)]));
+    // A monitor hears of a step in which the hearer crashes.
+    let hearers = Crashes::Explicit { prone: vec![("hearer".to_string(), 1)], sends: CrashSends::Some };
+    let monitored =
+        speaking(&[&["ab"]], false).monitor("not ba", Forbidden { text: "ba", heard: String::new() });
+    assert_eq!(found(monitored, with(Channel::Fifo).crashes(hearers)).broken, BTreeMap::new());
     // There is room for the first letter of two, and the speaker may crash after it.
     assert_eq!(counts(&["ab"], world(Channel::Blocking(1), CrashSends::Some)), (1 + 1 + 2 + 2, 3 + 2));
 }
