@@ -459,3 +459,53 @@ fn renaming_that_makes_more_of_a_value_than_there_are_permutations_is_named() {
         }
     }
 }
+
+/// Mentions one of the peers.
+#[derive(Clone, PartialEq, Eq, Hash, Debug, Rename)]
+struct Picker {
+    picked: Option<ProcessId>,
+}
+
+impl Role for Picker {
+    type Message = Word;
+
+    fn transitions(&self, t: &mut Transitions<Self>) {
+        t.internal("pick").when(|picker| picker.picked.is_none()).run(|picker, out| {
+            picker.picked = Some(out.choose(out.members(PEERS).to_vec()));
+        });
+    }
+}
+
+/// A peer that does nothing.
+#[derive(Clone, PartialEq, Eq, Hash, Debug, Rename)]
+struct Bystander;
+
+impl Role for Bystander {
+    type Message = Word;
+
+    fn transitions(&self, _: &mut Transitions<Self>) {}
+}
+
+#[test]
+fn an_odd_one_far_away_from_those_who_are_met_is_not_overlooked() {
+    // One of seven is mentioned in the state that stands for all, and it takes many exchanges to get to the odd one.
+    for odd in (1..=7).map(ProcessId::new) {
+        let system = System::<Word>::new()
+            .role(SERVER, 1, |_| Picker { picked: None })
+            .role(PEERS, 7, |_| Bystander)
+            .symmetric(PEERS)
+            .renames::<(Picker, Bystander)>()
+            .invariant(
+                "not the odd one",
+                observe(move |picker: &Picker| picker.picked == Some(odd)),
+                |odd| !odd[0],
+            );
+        let model = system.build().unwrap_or_else(|error| panic!("{error}"));
+        for which in symmetric(&model) {
+            let verdict = explored(&model, &which, Tuning::default()).verdict;
+            let is_noticed =
+                matches!(verdict, Verdict::Violated(_) | Verdict::Unknown(Stopped::Asymmetric(_)));
+            assert!(is_noticed, "{which:?}, {odd:?}: {verdict:?}");
+        }
+    }
+}
