@@ -6,10 +6,10 @@ use std::collections::BTreeMap;
 use quorate::engine::{Count, Explore, Order, Search};
 use quorate::model::Model;
 use quorate::world::{Channel, CrashSends, Crashes, Delivery, World, WorldError};
-use quorate::{Monitor, ProcessId, System, observe};
+use quorate::{Monitor, ProcessId, Role, System, Transitions, observe, some_of};
 use quorate_testkit::compare::{differences, explored};
 use quorate_testkit::naive::{Findings, NO_PANIC, search};
-use quorate_testkit::speaking::{HEARERS, Hearer, SPEAKERS, speaking};
+use quorate_testkit::speaking::{HEARERS, Hearer, SPEAKERS, Speaker, speaking};
 
 /// Nobody may hear this.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
@@ -112,6 +112,36 @@ fn bounded_channels() {
     let aba = found(speaking(&[&["aba", "c"]], false), with(Channel::Overwriting(3)));
     let reaches = |text: &str| aba.locals.iter().any(|locals| format!("{:?}", locals[1]).contains(text));
     assert!(reaches("\"ab\"") && reaches("\"aa\"") && reaches("\"ba\"") && reaches("\"ac\""));
+    // With room for two, the first of three is never heard.
+    let heard = observe(|hearer: &Hearer| hearer.heard.clone());
+    let abc = speaking(&[&["abc"]], false).invariant("a is lost", heard, |heard| !heard[0].contains('a'));
+    assert_eq!(found(abc, with(Channel::Overwriting(2))).broken, BTreeMap::new());
+}
+
+/// Hears a letter of each speaker together, and then one alone.
+#[derive(Clone, PartialEq, Eq, Hash, Debug, Default)]
+struct PairFirst {
+    steps: u8,
+}
+
+impl Role for PairFirst {
+    type Message = char;
+    fn transitions(&self, t: &mut Transitions<Self>) {
+        t.quorum("hear both", some_of(2, SPEAKERS)).of(|p, _| p.steps == 0).run(|p, _, _| p.steps = 1);
+        t.message("hear one").of(|p: &PairFirst, _| p.steps == 1).run(|p: &mut PairFirst, _, _| p.steps = 2);
+    }
+}
+
+#[test]
+fn who_waited_for_room_waits_in_a_trace() {
+    // The first speaker says its second letter after the first was heard, which the other had a part in.
+    let batches = |at| Speaker { batches: if at == 0 { vec!["a", "b"] } else { vec!["c"] } };
+    let system = System::new()
+        .role(SPEAKERS, 2, batches)
+        .role(HEARERS, 1, |_| PairFirst::default())
+        .invariant("never two", observe(|hearer: &PairFirst| hearer.steps), |steps| steps[0] < 2);
+    let broken = found(system, with(Channel::Blocking(1))).broken;
+    assert_eq!(broken, BTreeMap::from([("never two".to_string(), 5)]));
 }
 
 #[test]
@@ -150,6 +180,11 @@ fn crashes() {
             .invariant("not ba", observe(|h: &Hearer| h.heard.clone()), |heard| heard[0] != "ba");
     let shuffled = found(shuffled, world(Channel::Fifo, CrashSends::AnySubset));
     assert_eq!(shuffled.broken, BTreeMap::from([("not ba".to_string(), 3)]));
+    // A monitor hears of a step in which the hearer crashes.
+    let hearers = Crashes::Explicit { prone: vec![("hearer".to_string(), 1)], sends: CrashSends::Some };
+    let monitored =
+        speaking(&[&["ab"]], false).monitor("not ba", Forbidden { text: "ba", heard: String::new() });
+    assert_eq!(found(monitored, with(Channel::Fifo).crashes(hearers)).broken, BTreeMap::new());
     // There is room for the first letter of two, and the speaker may crash after it.
     assert_eq!(counts(&["ab"], world(Channel::Blocking(1), CrashSends::Some)), (1 + 1 + 2 + 2, 3 + 2));
 }
@@ -256,4 +291,60 @@ fn worlds_that_make_no_sense_are_refused() {
     let prone =
         |count| Crashes::Explicit { prone: vec![("speaker".to_string(), count)], sends: CrashSends::All };
     assert!(fits(World::default().crashes(prone(1))) && !fits(World::default().crashes(prone(2))));
+}
+
+/// Puts what it hears at the end of its queue.
+#[derive(Clone, PartialEq, Eq, Hash, Debug, Default)]
+struct Spinner {
+    begun: bool,
+}
+
+impl Role for Spinner {
+    type Message = char;
+    fn transitions(&self, t: &mut Transitions<Self>) {
+        t.internal("begin").when(|s| !s.begun).run(|s, out| {
+            s.begun = true;
+            out.send(out.me(), 'a');
+            out.send(out.me(), 'b');
+        });
+        t.message("spin").run(|_: &mut Spinner, letter, out| out.send(out.me(), *letter.body));
+    }
+}
+
+/// Says the same for ever.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+struct Droning;
+
+impl Role for Droning {
+    type Message = char;
+    fn transitions(&self, t: &mut Transitions<Self>) {
+        t.internal("drone").run(|_, out| out.send_all(HEARERS, 'a'));
+    }
+}
+
+/// Hears nothing.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+struct Deaf;
+
+impl Role for Deaf {
+    type Message = char;
+    fn transitions(&self, _: &mut Transitions<Self>) {}
+}
+
+#[test]
+fn a_trace_to_an_end_goes_on_to_the_end() {
+    let never = |after| BTreeMap::from([("never".to_string(), after)]);
+    // Two letters change places for ever, until one of them is lost.
+    let spinning = System::new().role(HEARERS, 1, |_| Spinner::default());
+    let spinning = spinning.at_end("never", observe(|s: &Spinner| s.begun), |_| false);
+    assert_eq!(found(spinning, with(Channel::Fifo).losses(1)).broken, never(2));
+    // The first time something is said makes a difference to the first process, and to nobody else.
+    let droning = System::new().role(HEARERS, 1, |_| Deaf).role(SPEAKERS, 1, |_| Droning);
+    let droning = droning.at_end("never", observe(|_: &Droning| false), |_| false);
+    assert_eq!(found(droning, with(Channel::Set)).broken, never(1));
+    // Who waits for room for ever has come to an end, whatever it has still to do.
+    let waiting =
+        System::new().role(HEARERS, 1, |_| Deaf).role(SPEAKERS, 1, |_| Speaker { batches: vec!["a", "b"] });
+    let waiting = waiting.at_end("never", observe(|_: &Speaker| false), |_| false);
+    assert_eq!(found(waiting, with(Channel::Blocking(1))).broken, never(1));
 }

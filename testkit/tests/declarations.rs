@@ -418,3 +418,94 @@ fn renaming_that_is_not_undone_is_named() {
         }
     }
 }
+
+/// A peer of which each exchange of neighbours is undone when it is repeated, and yet both together make seven values
+/// of one: three peers have six permutations. Before its first turn it is the same for all.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+struct Turning(usize);
+
+impl Rename for Turning {
+    fn rename(&self, ids: &Renaming) -> Self {
+        let goes_to = |from: usize, to: usize| ids.of(ProcessId::new(from)) == ProcessId::new(to);
+        let mirrored_at = |at: usize| Turning(if self.0 == 0 { 0 } else { 1 + (8 + at - self.0) % 7 });
+        match (goes_to(0, 1) && goes_to(1, 0), goes_to(1, 2) && goes_to(2, 1)) {
+            (true, _) => mirrored_at(1),
+            (_, true) => mirrored_at(0),
+            _ => self.clone(),
+        }
+    }
+}
+
+impl Role for Turning {
+    type Message = Word;
+
+    fn transitions(&self, t: &mut Transitions<Self>) {
+        t.internal("turn").run(|turning, _| turning.0 = 1 + turning.0 % 7);
+    }
+}
+
+#[test]
+fn renaming_that_makes_more_of_a_value_than_there_are_permutations_is_named() {
+    let system =
+        System::<Word>::new().role(PEERS, 3, |_| Turning(0)).symmetric(PEERS).renames::<(Turning,)>();
+    let model = system.build().unwrap_or_else(|error| panic!("{error}"));
+    for which in symmetric(&model) {
+        let report = explored(&model, &which, Tuning::default());
+        match &report.verdict {
+            Verdict::Unknown(Stopped::Asymmetric(reason)) => {
+                assert!(reason.contains("not undone") && reason.contains("peer"), "{reason}");
+            }
+            other => panic!("{which:?}: the verdict is {other:?}"),
+        }
+    }
+}
+
+/// Mentions one of the peers.
+#[derive(Clone, PartialEq, Eq, Hash, Debug, Rename)]
+struct Picker {
+    picked: Option<ProcessId>,
+}
+
+impl Role for Picker {
+    type Message = Word;
+
+    fn transitions(&self, t: &mut Transitions<Self>) {
+        t.internal("pick").when(|picker| picker.picked.is_none()).run(|picker, out| {
+            picker.picked = Some(out.choose(out.members(PEERS).to_vec()));
+        });
+    }
+}
+
+/// A peer that does nothing.
+#[derive(Clone, PartialEq, Eq, Hash, Debug, Rename)]
+struct Bystander;
+
+impl Role for Bystander {
+    type Message = Word;
+
+    fn transitions(&self, _: &mut Transitions<Self>) {}
+}
+
+#[test]
+fn an_odd_one_far_away_from_those_who_are_met_is_not_overlooked() {
+    // One of seven is mentioned in the state that stands for all, and it takes many exchanges to get to the odd one.
+    for odd in (1..=7).map(ProcessId::new) {
+        let system = System::<Word>::new()
+            .role(SERVER, 1, |_| Picker { picked: None })
+            .role(PEERS, 7, |_| Bystander)
+            .symmetric(PEERS)
+            .renames::<(Picker, Bystander)>()
+            .invariant(
+                "not the odd one",
+                observe(move |picker: &Picker| picker.picked == Some(odd)),
+                |odd| !odd[0],
+            );
+        let model = system.build().unwrap_or_else(|error| panic!("{error}"));
+        for which in symmetric(&model) {
+            let verdict = explored(&model, &which, Tuning::default()).verdict;
+            let is_noticed =
+                matches!(verdict, Verdict::Violated(_) | Verdict::Unknown(Stopped::Asymmetric(_)));
+            assert!(is_noticed, "{which:?}, {odd:?}: {verdict:?}");
+        }
+    }
+}

@@ -13,6 +13,7 @@ mod dir;
 mod ends;
 mod fallbacks;
 mod files;
+mod groups;
 mod limits;
 mod local;
 mod mutants;

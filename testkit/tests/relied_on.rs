@@ -7,7 +7,7 @@ use quorate::engine::{Engine, Explore, Search};
 use quorate::property::Monitor;
 use quorate::reduce::{Reductions, Refinement, Seeds};
 use quorate::world::Channel;
-use quorate::{ProcessId, Role, RoleName, System, Transitions, Verdict, World, observe};
+use quorate::{ProcessId, Role, RoleName, System, Transitions, Verdict, World, observe, some_of};
 use quorate_testkit::naive;
 use quorate_testkit::reductions::combinations;
 
@@ -102,11 +102,56 @@ impl Monitor for InOrder {
 fn who_is_heard_of_first() {
     for last in [1, 2] {
         for first in 0..2 {
-            let emits = || Counter { emits: true, ..Counter::to(last) };
+            // A step that emits may say something, too.
+            for sends in [false, true] {
+                let emits = || Counter { sends, emits: true, ..Counter::to(last) };
+                let (first, heard) = (ProcessId::new(first), Vec::new());
+                let system = System::new()
+                    .role(ONE, 1, |_| emits())
+                    .role(OTHER, 1, |_| emits())
+                    .role(THIRD, 1, |_| Idler)
+                    .monitor("in order", InOrder { first, heard });
+                is_found(system, &World::default());
+            }
+        }
+    }
+}
+
+/// Says something and goes one of two ways: on one it says something more, on the other somebody is told of it.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+struct Wanderer {
+    is_loud_first: bool,
+    place: u8,
+}
+
+impl Role for Wanderer {
+    type Message = u8;
+    fn transitions(&self, t: &mut Transitions<Self>) {
+        t.internal("split").when(|w| w.place == 0).run(|w, out| {
+            let (one, other) = if w.is_loud_first { (2, 1) } else { (1, 2) };
+            w.place = out.choose([one, other]);
+            out.send_all(THIRD, 0);
+        });
+        t.internal("say").when(|w| w.place == 1).run(|w, out| {
+            w.place = 3;
+            out.send_all(THIRD, 1);
+        });
+        t.internal("tell").when(|w| w.place == 2).run(|w, out| {
+            w.place = 3;
+            out.emit(out.me());
+        });
+    }
+}
+
+#[test]
+fn who_may_be_heard_of_on_one_of_two_ways() {
+    for is_loud_first in [false, true] {
+        for first in 0..2 {
             let (first, heard) = (ProcessId::new(first), Vec::new());
             let system = System::new()
-                .role(ONE, 1, |_| emits())
-                .role(OTHER, 1, |_| emits())
+                .role(ONE, 1, |_| Counter { emits: true, ..Counter::to(1) })
+                .role(OTHER, 1, |_| Wanderer { is_loud_first, place: 0 })
+                .role(THIRD, 1, |_| Idler)
                 .monitor("in order", InOrder { first, heard });
             is_found(system, &World::default());
         }
@@ -233,5 +278,186 @@ fn what_is_consumed_and_changes_nothing_is_gone() {
     for system in [listener(counter(System::new())), counter(listener(System::new()))] {
         let heard = observe(|l: &Listener| l.heard);
         is_found(system.at_end("heard", heard, |all| all[0]), &World::default());
+    }
+}
+
+/// Says one of two words.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+struct Chooser {
+    said: bool,
+}
+
+impl Role for Chooser {
+    type Message = u8;
+    fn transitions(&self, t: &mut Transitions<Self>) {
+        t.internal("say").when(|c| !c.said).run(|c, out| {
+            c.said = true;
+            let word = out.choose([1, 2]);
+            out.send_all(THIRD, word);
+        });
+    }
+}
+
+/// Hears what it wants, perhaps, if it has not closed before.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+struct Closer {
+    wants: u8,
+    doubts: bool,
+    /// Is an event emitted when it hears?
+    tells: bool,
+    closed: bool,
+    heard: bool,
+}
+
+impl Closer {
+    fn who_wants(wants: u8) -> Closer {
+        Closer { wants, doubts: false, tells: false, closed: false, heard: false }
+    }
+}
+
+impl Role for Closer {
+    type Message = u8;
+    fn transitions(&self, t: &mut Transitions<Self>) {
+        t.internal("close").when(|c| !c.closed).run(|c, _| c.closed = true);
+        t.message("hear").of(|c: &Closer, word| !c.closed && *word == c.wants).run(
+            |c: &mut Closer, _, out| {
+                c.heard |= !c.doubts || out.choose([false, true]);
+                if c.tells {
+                    out.emit(out.me());
+                }
+            },
+        );
+    }
+}
+
+/// In both orders of roles: the third hears nothing that it wants.
+#[track_caller]
+fn is_heard(
+    third: impl Fn(System<u8>) -> System<u8>,
+    others: impl Fn(System<u8>) -> System<u8>,
+    world: &World,
+) {
+    for system in [third(others(System::new())), others(third(System::new()))] {
+        let heard = observe(|c: &Closer| c.heard);
+        is_found(system.invariant("nothing is heard", heard, |all| !all[0]), world);
+    }
+}
+
+#[test]
+fn any_of_the_words_may_come_first() {
+    for channel in [Channel::Fifo, Channel::LossyFifo, Channel::Bag, Channel::Duplicating] {
+        for wants in [1, 2] {
+            is_heard(
+                |system| system.role(THIRD, 1, |_| Closer::who_wants(wants)),
+                |system| system.role(ONE, 1, |_| Chooser { said: false }),
+                &World::default().channel(channel),
+            );
+        }
+    }
+}
+
+#[test]
+fn a_word_that_may_make_no_difference_can_make_one() {
+    // Where something can be forged, what is missing is found out in another way.
+    for forges in [false, true] {
+        is_heard(
+            |system| system.role(THIRD, 1, |_| Closer { doubts: true, ..Closer::who_wants(1) }),
+            |system| {
+                let system =
+                    system
+                        .role(ONE, 1, |_| Counter { sends: true, ..Counter::to(1) })
+                        .role(OTHER, 1, |_| Idler);
+                if forges { system.forges((OTHER, 0), THIRD, [7]) } else { system }
+            },
+            &World::default(),
+        );
+    }
+}
+
+/// Hears two together.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+struct Collector {
+    done: bool,
+}
+
+impl Role for Collector {
+    type Message = u8;
+    fn transitions(&self, t: &mut Transitions<Self>) {
+        t.quorum("collect", some_of(2, ONE)).run(|c: &mut Collector, _, _| c.done = true);
+    }
+}
+
+#[test]
+fn what_makes_a_difference_together_with_what_is_forged() {
+    let counter = |at| if at == 0 { Counter { sends: true, ..Counter::to(1) } } else { Counter::to(0) };
+    let system = System::new()
+        .role(ONE, 2, counter)
+        .role(THIRD, 1, |_| Collector { done: false })
+        .forges((ONE, 1), THIRD, [1])
+        .invariant("nothing is collected", observe(|c: &Collector| c.done), |all| !all[0]);
+    is_found(system, &World::default());
+}
+
+/// Says 129 words at once.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+struct Talker {
+    said: bool,
+}
+
+impl Role for Talker {
+    type Message = u8;
+    fn transitions(&self, t: &mut Transitions<Self>) {
+        t.internal("say all").when(|s| !s.said).run(|s, out| {
+            s.said = true;
+            (0..=128).for_each(|word| out.send_all(THIRD, word));
+        });
+    }
+}
+
+#[test]
+fn more_messages_than_a_word_has_bits() {
+    // Inboxes are words of 128 bits, and then lists.
+    for wants in [0, 128] {
+        is_heard(
+            |system| system.role(THIRD, 1, |_| Closer::who_wants(wants)),
+            |system| system.role(ONE, 1, |_| Talker { said: false }),
+            &World::default(),
+        );
+    }
+}
+
+/// Does not want processes to be heard of in this order.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+struct NotThis {
+    order: [ProcessId; 3],
+    heard: Vec<ProcessId>,
+}
+
+impl Monitor for NotThis {
+    type Event = ProcessId;
+
+    fn hear(&mut self, _: ProcessId, event: &ProcessId) {
+        self.heard.push(*event);
+    }
+
+    fn holds(&self) -> bool {
+        self.heard != self.order
+    }
+}
+
+#[test]
+fn who_is_heard_of_beside_one_who_is_waited_for_in_silence() {
+    // Who may close waits for one of those who are heard of, and is not heard of by closing.
+    for (third, one, other) in [(0, 1, 2), (2, 0, 1), (0, 2, 1), (2, 1, 0)] {
+        let closer =
+            |system: System<u8>| system.role(THIRD, 1, |_| Closer { tells: true, ..Closer::who_wants(1) });
+        let speaker = |system: System<u8>| {
+            system.role(ONE, 1, |_| Counter { sends: true, emits: true, ..Counter::to(1) })
+        };
+        let loud = |system: System<u8>| system.role(OTHER, 1, |_| Counter { emits: true, ..Counter::to(1) });
+        let both = |system| if one < other { loud(speaker(system)) } else { speaker(loud(system)) };
+        let system = if third == 0 { both(closer(System::new())) } else { closer(both(System::new())) };
+        let order = [other, one, third].map(ProcessId::new);
+        is_found(system.monitor("not this", NotThis { order, heard: Vec::new() }), &World::default());
     }
 }
