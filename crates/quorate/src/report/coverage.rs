@@ -7,7 +7,7 @@ pub struct Coverage {
     pub states: u64,
     /// Steps taken from them.
     pub transitions: u64,
-    /// States in which no step is possible.
+    /// States in which no step is owed: none is possible, or only some that a run need not wait for.
     pub terminal_states: u64,
     /// The number of steps to the furthest state, on the shortest way when breadth-first.
     pub depth: u32,
