@@ -83,6 +83,8 @@ pub(in crate::kernel) struct ProcessGraph {
     pub(super) after_restart: HashMap<LocalId, Option<LocalId>>,
     /// How many steps of each kind the configurations have whose steps were asked for.
     pub(super) kinds: HashMap<StepKind, u64>,
+    /// How many transitions of the configuration that is looked at lose messages on the way.
+    pub(super) skips: u64,
     pub(super) counted: Vec<bool>,
     /// Its local steps so far, whatever was left out of its inbox.
     pub(in crate::kernel) seen: SeenSteps,
@@ -116,6 +118,7 @@ impl ProcessGraph {
             ways_known: 0,
             after_restart: HashMap::new(),
             kinds: HashMap::new(),
+            skips: 0,
             counted: Vec::new(),
             seen: SeenSteps::default(),
             left_out: LeftOut::default(),

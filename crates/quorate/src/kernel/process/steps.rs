@@ -20,6 +20,7 @@ impl ProcessGraph {
     ) -> Vec<ConfigurationStep> {
         let (local, past, inbox) = self.parts(configuration);
         let mut steps = Vec::new();
+        self.skips = 0;
         if !past.crashed && ask.model.monitor(self.id).is_none() {
             self.transitions(local, past, &inbox, ask, &mut steps);
             self.world_steps(local, past, &inbox, ask, &mut steps);
@@ -39,6 +40,9 @@ impl ProcessGraph {
         steps: &[ConfigurationStep],
     ) {
         if self.is_counted_first(configuration) {
+            if self.skips > 0 {
+                *self.kinds.entry(StepKind::Loss).or_insert(0) += self.skips;
+            }
             for step in steps {
                 *self.kinds.entry(step.kind).or_insert(0) += 1;
                 if let Some((next, _)) = step.leads {
@@ -146,9 +150,7 @@ impl ProcessGraph {
             if ask.model.tracks_copies() {
                 inbox.note_received(&positions);
             }
-            if skipped > 0 {
-                *self.kinds.entry(StepKind::Loss).or_insert(0) += 1;
-            }
+            self.skips += u64::from(skipped > 0);
             if self.leaves_out_idle_steps
                 && local == from
                 && sent == NOTHING
