@@ -5,10 +5,11 @@
 //! decided differently: that is read off the local graphs, by trying every change of a view in every combination of
 //! views.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, HashMap};
 
 use super::beliefs::ProcessStates;
 use crate::base::Value;
+use crate::kernel::process::{Edge, LocalId};
 use crate::model::Model;
 use crate::property::{Property, When};
 
@@ -33,27 +34,19 @@ pub(in crate::kernel) fn all_stable(model: &Model, states_of: &[ProcessStates], 
 
 fn shown(property: &Property, states: &ProcessStates) -> Option<Shown> {
     let graph = &states.graph;
-    let mut shown = Shown { values: Vec::new(), changes: BTreeSet::new() };
-    let mut number = |value: Value| {
-        let known = shown.values.iter().position(|known| *known == value);
-        known.unwrap_or_else(|| {
-            shown.values.push(value);
-            shown.values.len() - 1
-        })
-    };
-    let mut changes = BTreeSet::new();
+    let mut values: Vec<Value> = Vec::new();
+    let mut of: HashMap<LocalId, usize> = HashMap::new();
     for local in graph.seen.locals() {
-        number(property.observe(graph.local_value(local))?);
-    }
-    for edge in graph.seen.edges() {
-        let before = number(property.observe(graph.local_value(edge.from))?);
-        let after = number(property.observe(graph.local_value(edge.to))?);
-        if before != after {
-            changes.insert((before, after));
+        let value = property.observe(graph.local_value(local))?;
+        let number = values.iter().position(|known| *known == value).unwrap_or(values.len());
+        if number == values.len() {
+            values.push(value);
         }
+        of.insert(local, number);
     }
-    shown.changes = changes;
-    Some(shown)
+    let change = |edge: &Edge| (of[&edge.from], of[&edge.to]);
+    let changes = graph.seen.edges().iter().map(change).filter(|(before, after)| before != after).collect();
+    Some(Shown { values, changes })
 }
 
 fn is_stable(property: &Property, shown: &[Shown], most: usize) -> bool {
