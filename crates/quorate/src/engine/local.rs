@@ -221,7 +221,9 @@ fn first_of<'r>(first: Beside<'r>, second: Beside<'r>, watch: &mut dyn Watch) ->
     let (mut next, mut other) = (first, second);
     loop {
         let work = other.race.work() + other.race.work() / 4 + CALL_COST;
-        if next.keep_up(work, watch) || next.raced.is_some() && other.raced.is_some() {
+        let ended = next.keep_up(work, watch) || next.raced.is_some() && other.raced.is_some();
+        // Who has to stop notices by itself.
+        if ended || watch.progress(&next.race.coverage()).is_some() {
             other.race.discard();
             return next.finish(watch);
         }

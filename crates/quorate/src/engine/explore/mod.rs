@@ -240,7 +240,8 @@ fn conclude<'m>(
     mut ended: Ended,
     watch: &mut dyn Watch,
 ) -> (Report, Kernel<'m>) {
-    let (search, needed_none) = (exploration.searched(), exploration.is_plain());
+    let search = exploration.searched();
+    let needed_none = exploration.is_plain() && matches!(ended, Ended::Exhausted | Ended::Violated(_));
     let Exploration { mut kernel, mut run, repeats, .. } = exploration;
     if let (Ended::Stopped(_), Some((_, state))) = (&ended, run.panicking) {
         // A limit does not undo what was found before it.

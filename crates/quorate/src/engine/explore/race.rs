@@ -14,7 +14,7 @@ use crate::engine::Search;
 use crate::engine::grace::Signed;
 use crate::kernel::Tuning;
 use crate::model::Model;
-use crate::report::{Fallback, Report, Stopped, Verdict, Watch};
+use crate::report::{Coverage, Fallback, Report, Stopped, Verdict, Watch};
 
 /// What a transition without reductions counts as.
 const PLAIN_COST: u64 = 2;
@@ -191,6 +191,11 @@ impl<'m> Race<'m> {
     /// What it has done, runs of handlers included.
     pub(in crate::engine) fn work(&self) -> u64 {
         self.reduced.all_work() + self.beside.runner().map_or(0, Runner::all_work)
+    }
+
+    /// What the search with reductions has seen.
+    pub(in crate::engine) fn coverage(&self) -> Coverage {
+        self.reduced.exploration.run.coverage
     }
 
     /// Bytes in its tables.
