@@ -90,7 +90,7 @@ impl Tuning {
         stable_max: 200_000,
         combinations_max: 4_000_000,
         symmetry_max: 1 << 22,
-        plain_first: 7_000,
+        plain_first: 8192,
         race_after: 50_000,
         local_first: 1 << 17,
         walks_in_vain: 16,
