@@ -300,6 +300,7 @@ impl Role for Chooser {
 
 /// Hears what it wants, perhaps, if it has not closed before.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
+#[expect(clippy::struct_excessive_bools, reason = "each is a case of its own")]
 struct Closer {
     wants: u8,
     doubts: bool,
