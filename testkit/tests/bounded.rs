@@ -164,3 +164,37 @@ fn a_state_met_on_a_shorter_way_is_not_looked_at_again() {
     assert_eq!(noticed.len(), NOTICED_MIN, "noticed by seeds {noticed:?} only");
     BOUNDED.catches(Mutant::NoSecondLook, &noticed);
 }
+
+/// Counts alone: one step leads on from each state, and no other.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+struct Lonely(u8);
+
+impl quorate::Role for Lonely {
+    type Message = ();
+
+    fn transitions(&self, t: &mut quorate::Transitions<Self>) {
+        t.internal("count").when(|lonely| lonely.0 < 6).run(|lonely, _| lonely.0 += 1);
+    }
+}
+
+#[test]
+fn a_bound_beyond_which_there_is_one_step_is_a_bound() {
+    let system = quorate::System::new().role(quorate::RoleName::new("lonely"), 1, |_| Lonely(0)).invariant(
+        "never 6",
+        quorate::observe(|lonely: &Lonely| lonely.0),
+        |all| all[0] < 6,
+    );
+    let model = system.build().expect("a system");
+    for which in std::iter::once(Vec::new()).chain(quorate_testkit::reductions::combinations(&model)) {
+        let reductions =
+            quorate::reduce::Reductions::checked(&which, &model).expect("an allowed combination");
+        for depth in 0..8 {
+            let search = Search::default().reductions(reductions.clone()).depth_max(depth);
+            let verdict = Explore::default().run(&model, &search, &mut ()).verdict;
+            // With beliefs a step in silence is none, so what is broken may be nearer.
+            let near = depth >= 6 || which.contains(&quorate::reduce::Reduction::Beliefs);
+            let expected = if near { "violated" } else { "unknown" };
+            assert_eq!(verdict.word(), expected, "{which:?}, {depth}");
+        }
+    }
+}

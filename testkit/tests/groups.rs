@@ -3,6 +3,7 @@
 
 use quorate::engine::{Count, Engine, Explore, Search};
 use quorate::model::Model;
+use quorate::property::Monitor;
 use quorate::reduce::{Reduction, Reductions};
 use quorate::world::{Channel, Delivery};
 use quorate::{Outbox, ProcessId, Rename, Role, RoleName, System, Transitions, World, observe};
@@ -104,19 +105,37 @@ const SEATS: u8 = 7;
 #[derive(Clone, PartialEq, Eq, Hash, Debug, Rename)]
 struct Host {
     seats: Vec<ProcessId>,
+    done: bool,
+    /// Does it remember who sits where?
+    remembers: bool,
+    /// Is every guest told which seat it is, and not only the side?
+    tells: bool,
+}
+
+impl Host {
+    fn new(remembers: bool, tells: bool) -> Host {
+        Host { seats: Vec::new(), done: false, remembers, tells }
+    }
 }
 
 impl Role for Host {
     type Message = u8;
 
     fn transitions(&self, t: &mut Transitions<Self>) {
-        t.internal("seat").when(|host| host.seats.is_empty()).run(|host, out: &mut Outbox<u8>| {
+        t.internal("seat").when(|host| !host.done).run(|host, out: &mut Outbox<u8>| {
+            host.done = true;
             let mut left = out.members(GUESTS).to_vec();
             for seat in 0..SEATS {
                 let guest = out.choose(left.clone());
                 left.retain(|one| *one != guest);
-                host.seats.push(guest);
-                out.send(guest, seat % 2);
+                if host.remembers {
+                    host.seats.push(guest);
+                }
+                if host.tells {
+                    out.send(guest, seat);
+                } else {
+                    out.send(guest, seat % 2);
+                }
             }
         });
     }
@@ -135,7 +154,7 @@ impl<const GUEST: bool> Role for Bystander<GUEST> {
 #[test]
 fn permutations_that_were_forgotten_are_worked_out_again() {
     let system = System::new()
-        .role(HOSTS, 1, |_| Host { seats: Vec::new() })
+        .role(HOSTS, 1, |_| Host::new(true, false))
         .role(GUESTS, usize::from(SEATS), |_| Bystander::<true>)
         .role(WAITERS, 2, |_| Bystander::<false>)
         .symmetric(GUESTS)
@@ -149,4 +168,78 @@ fn permutations_that_were_forgotten_are_worked_out_again() {
     let arrangements = (1..=u64::from(SEATS)).product::<u64>();
     let orbits = report.explored().and_then(|explored| explored.orbits);
     assert_eq!((report.coverage.states, orbits), (2, Some(1 + arrangements)));
+}
+
+#[test]
+fn what_is_known_of_one_permutation_is_not_taken_for_another() {
+    // Of what one host remembers, each of the words of the other makes something else.
+    let system = System::new()
+        .role(HOSTS, 2, |at| Host::new(at == 0, at == 1))
+        .role(GUESTS, usize::from(SEATS), |_| Bystander::<true>)
+        .symmetric(GUESTS)
+        .renames::<(Host, Bystander<true>)>();
+    let model = system.build().expect("a system");
+    let reductions = Reductions::checked(&[Reduction::Symmetry], &model).expect("it is symmetric");
+    let search = Search::default().threads(1).reductions(reductions);
+    let report = Explore::default().run(&model, &search, &mut ());
+    assert_eq!(report.verdict.word(), "holds");
+    // Two sides for each order of seats, and nobody seated by one of the hosts.
+    let arrangements = (1..=u64::from(SEATS)).product::<u64>();
+    assert_eq!(report.coverage.states, 3 + arrangements);
+}
+
+/// Says who it is, once.
+#[derive(Clone, PartialEq, Eq, Hash, Debug, Rename)]
+struct Speaker {
+    spoke: bool,
+}
+
+impl Role for Speaker {
+    type Message = u8;
+
+    fn transitions(&self, t: &mut Transitions<Self>) {
+        t.internal("speak").when(|speaker| !speaker.spoke).run(|speaker, out| {
+            speaker.spoke = true;
+            out.emit(out.me());
+        });
+    }
+}
+
+/// Does not want to hear of them in this order.
+#[derive(Clone, PartialEq, Eq, Hash, Debug, Rename)]
+struct NotThis {
+    #[rename(skip)]
+    order: [ProcessId; 2],
+    heard: Vec<ProcessId>,
+}
+
+impl Monitor for NotThis {
+    type Event = ProcessId;
+
+    fn hear(&mut self, _: ProcessId, event: &ProcessId) {
+        self.heard.push(*event);
+    }
+
+    fn holds(&self) -> bool {
+        self.heard != self.order
+    }
+}
+
+#[test]
+fn a_monitor_that_knows_its_own_order() {
+    for order in [[0, 1], [1, 0]] {
+        let order = order.map(ProcessId::new);
+        let system = System::<u8>::new()
+            .role(GUESTS, 2, |_| Speaker { spoke: false })
+            .symmetric(GUESTS)
+            .renames::<(Speaker,)>()
+            .renames_monitor::<NotThis>()
+            .monitor("not this", NotThis { order, heard: Vec::new() });
+        let model = system.build().expect("a system");
+        let found = search(&model, 1_000).expect("few states");
+        assert!(!found.broken.is_empty());
+        for seed in 0..3 {
+            assert_eq!(disagreements(&model, &found, seed), Vec::<String>::new(), "{order:?}");
+        }
+    }
 }

@@ -28,6 +28,7 @@ mod reductions;
 mod relied_on;
 mod replay;
 mod saturation;
+mod seen_later;
 mod stones;
 mod symmetry;
 mod theorems;

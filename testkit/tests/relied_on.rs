@@ -300,6 +300,7 @@ impl Role for Chooser {
 
 /// Hears what it wants, perhaps, if it has not closed before.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
+#[expect(clippy::struct_excessive_bools, reason = "each is a case of its own")]
 struct Closer {
     wants: u8,
     doubts: bool,
@@ -429,7 +430,7 @@ fn more_messages_than_a_word_has_bits() {
 /// Does not want processes to be heard of in this order.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 struct NotThis {
-    order: [ProcessId; 3],
+    order: Vec<ProcessId>,
     heard: Vec<ProcessId>,
 }
 
@@ -457,7 +458,130 @@ fn who_is_heard_of_beside_one_who_is_waited_for_in_silence() {
         let loud = |system: System<u8>| system.role(OTHER, 1, |_| Counter { emits: true, ..Counter::to(1) });
         let both = |system| if one < other { loud(speaker(system)) } else { speaker(loud(system)) };
         let system = if third == 0 { both(closer(System::new())) } else { closer(both(System::new())) };
-        let order = [other, one, third].map(ProcessId::new);
+        let order = [other, one, third].map(ProcessId::new).to_vec();
         is_found(system.monitor("not this", NotThis { order, heard: Vec::new() }), &World::default());
+    }
+}
+
+/// Sets out on one of four ways, of which all but the first go round and tell the third in passing; they meet, and a word
+/// is said some steps later.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+struct Walker {
+    place: u8,
+}
+
+const WORD: u8 = 9;
+
+impl Role for Walker {
+    type Message = u8;
+    fn transitions(&self, t: &mut Transitions<Self>) {
+        t.internal("walk").when(|w| w.place != 4).run(|w, out| {
+            match w.place {
+                3 => out.send_all(THIRD, WORD),
+                10 | 20 | 30 => out.send_all(THIRD, w.place / 10),
+                _ => {}
+            }
+            w.place = match w.place {
+                0 => out.choose([1, 10, 20, 30]),
+                12 | 22 | 32 => 1,
+                place => place + 1,
+            };
+        });
+    }
+}
+
+/// Is woken by one who passes, and then hears a word, or closes.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+struct Sleeper {
+    by: u8,
+    woken: bool,
+    closer: Closer,
+}
+
+impl Role for Sleeper {
+    type Message = u8;
+    fn transitions(&self, t: &mut Transitions<Self>) {
+        t.message("wake")
+            .of(|s: &Sleeper, word| !s.woken && *word == s.by)
+            .run(|s: &mut Sleeper, _, _| s.woken = true);
+        t.internal("close").when(|s| s.woken && !s.closer.closed).run(|s, _| s.closer.closed = true);
+        t.message("hear")
+            .of(|s: &Sleeper, word| s.woken && !s.closer.closed && *word == WORD)
+            .run(|s: &mut Sleeper, _, _| s.closer.heard = true);
+    }
+}
+
+#[test]
+fn what_may_be_said_on_the_way_that_was_found_last() {
+    for by in 1..=3 {
+        let sleeper = Sleeper { by, woken: false, closer: Closer::who_wants(WORD) };
+        let third = |system: System<u8>| system.role(THIRD, 1, |_| sleeper.clone());
+        let walker = |system: System<u8>| system.role(ONE, 1, |_| Walker { place: 0 });
+        for system in [third(walker(System::new())), walker(third(System::new()))] {
+            let heard = observe(|s: &Sleeper| s.closer.heard);
+            is_found(system.invariant("nothing is heard", heard, |all| !all[0]), &World::default());
+        }
+    }
+}
+
+/// Says something to the third when it is told to, once.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+struct Relay {
+    done: bool,
+}
+
+impl Role for Relay {
+    type Message = u8;
+    fn transitions(&self, t: &mut Transitions<Self>) {
+        t.message("pass on").of(|r: &Relay, _| !r.done).run(|r: &mut Relay, _, out| {
+            r.done = true;
+            out.send_all(THIRD, 1);
+        });
+    }
+}
+
+#[test]
+fn what_is_forged_may_never_be_passed_on() {
+    let system = System::new()
+        .role(ONE, 1, |_| Idler)
+        .role(OTHER, 1, |_| Relay { done: false })
+        .role(THIRD, 1, |_| Switch { on: false })
+        .forges((ONE, 0), OTHER, [1])
+        .at_end("it is switched on", observe(|s: &Switch| s.on), |all| all[0]);
+    is_found(system, &World::default());
+}
+
+/// Is told one of two words, or thinks of one when it is told something: of one it says that it has heard it.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+struct Repeater {
+    loud: u8,
+    thinks: bool,
+    heard: bool,
+}
+
+impl Role for Repeater {
+    type Message = u8;
+    fn transitions(&self, t: &mut Transitions<Self>) {
+        t.message("hear").when(|r: &Repeater, _| !r.heard).run(|r: &mut Repeater, word, out| {
+            r.heard = true;
+            let word = if r.thinks { out.choose([1, 2]) } else { *word };
+            if word == r.loud {
+                out.emit(out.me());
+            }
+        });
+    }
+}
+
+#[test]
+fn who_is_heard_of_after_one_of_two_words() {
+    for (loud, thinks, order) in (0..8).map(|at| (1 + at % 2, at / 2 % 2 == 0, [at / 4 * 2, 2 - at / 4 * 2]))
+    {
+        let order = order.map(|at| ProcessId::new(usize::from(at))).to_vec();
+        let system = System::new()
+            .role(ONE, 1, |_| Counter { emits: true, ..Counter::to(1) })
+            .role(OTHER, 1, |_| Chooser { said: false })
+            .role(THIRD, 1, |_| Repeater { loud, thinks, heard: false })
+            .monitor("not this", NotThis { order, heard: Vec::new() });
+        is_found(system, &World::default());
     }
 }

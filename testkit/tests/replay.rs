@@ -2,10 +2,12 @@
 //! what becomes of a run on its way to the reader: it is as short as it can be made, breaks what it broke, and keeps the
 //! order that makes a difference.
 
+use quorate::engine::{Engine, Explore, Search};
 use quorate::model::{Envelope, Model, ScheduledStep, Sending, Taken, Value};
 use quorate::replay::{Replay, follow_causes, minimise, replay};
 use quorate::world::{Channel, CrashSends, Crashes, StepKind, World};
-use quorate::{Monitor, ProcessId, Role, RoleName, System, Transitions, observe};
+use quorate::{Monitor, ProcessId, Role, RoleName, System, Transitions, Verdict, observe, some_of};
+use quorate_testkit::naive;
 use quorate_testkit::speaking::{HEARERS, SPEAKERS, speaking};
 
 fn speaker() -> ProcessId {
@@ -258,4 +260,63 @@ fn the_last_step_stays_the_last() {
 fn what_a_monitor_hears_stays_in_order() {
     let schedule = vec![sets(0, 0), sets(1, 0), sets(0, 1), sets(1, 1)];
     assert_eq!(reordered(flags(2, false).monitor("few", Order::default()), &schedule), schedule);
+}
+
+const TURNS: RoleName = RoleName::new("in turn");
+const COLLECTOR: RoleName = RoleName::new("collector");
+
+/// The first says 1, and then the second says 2.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+struct InTurn {
+    speaks: bool,
+}
+
+impl Role for InTurn {
+    type Message = u8;
+
+    fn transitions(&self, t: &mut Transitions<Self>) {
+        t.internal("say 1").when(|one| one.speaks).run(|one, out| {
+            one.speaks = false;
+            out.send_all(COLLECTOR, 1);
+            out.send(out.members(TURNS)[1], 1);
+        });
+        t.message("say 2").run(|_: &mut InTurn, _, out| out.send_all(COLLECTOR, 2));
+    }
+}
+
+/// Takes two together, and must not be asked about 2.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+struct Collector {
+    done: bool,
+}
+
+impl Role for Collector {
+    type Message = u8;
+
+    fn transitions(&self, t: &mut Transitions<Self>) {
+        t.quorum("collect", some_of(2, TURNS))
+            .of(|_: &Collector, word| {
+                assert!(*word != 2, "nobody asks about 2");
+                true
+            })
+            .run(|c: &mut Collector, _, _| c.done = true);
+    }
+}
+
+#[test]
+fn what_cannot_be_selected_behind_another_is_no_reason_to_go_on() {
+    // In a mailbox the second word is never first, so it never comes to the panic; and nothing is taken with it.
+    let system = System::new()
+        .role(TURNS, 2, |at| InTurn { speaks: at == 0 })
+        .role(COLLECTOR, 1, |_| Collector { done: false })
+        .at_end("collected", observe(|c: &Collector| c.done), |all| all[0]);
+    let world = World::default().channel(Channel::Mailbox);
+    let model = system.build().expect("a system").in_world(world).expect("a world that fits");
+    let found = naive::search(&model, 1_000).expect("few states");
+    assert_eq!(found.broken.keys().collect::<Vec<_>>(), ["collected"]);
+    let report = Explore::default().run(&model, &Search::default(), &mut ());
+    match report.verdict {
+        Verdict::Violated(violation) => assert_eq!(violation.broken.property(), "collected"),
+        other => panic!("the verdict is {other:?}"),
+    }
 }

@@ -94,10 +94,10 @@ impl Role for Asker {
     }
 }
 
-fn door(busy: usize) -> Model {
+fn door(busy: usize, askers: usize) -> Model {
     let system = System::new()
         .role(SERVER, 1, |_| Server::Busy(busy))
-        .role(ASKERS, 2, |_| Asker::Outside)
+        .role(ASKERS, askers, |_| Asker::Outside)
         .renames::<(Server, Asker)>()
         .symmetric(ASKERS)
         .invariant("nobody reports", observe(|server: &Server| *server), |server| {
@@ -107,12 +107,15 @@ fn door(busy: usize) -> Model {
 }
 
 fn finds_the_report(busy: usize, which: &[Reduction], mutant: Option<Mutant>) -> bool {
-    violated(&door(busy), which, mutant)
+    violated(&door(busy, 2), which, mutant)
 }
 
 fn violated(model: &Model, which: &[Reduction], mutant: Option<Mutant>) -> bool {
+    violated_with(model, which, Tuning { mutants: mutant.into(), ..Tuning::default() })
+}
+
+fn violated_with(model: &Model, which: &[Reduction], tuning: Tuning) -> bool {
     let reductions = Reductions::checked(which, model).expect("an allowed combination");
-    let tuning = Tuning { mutants: mutant.into(), ..Tuning::default() };
     let search = Search::default().reductions(reductions).tuning(tuning);
     let report = Explore::default().run(model, &search, &mut ());
     match report.verdict {
@@ -131,7 +134,7 @@ fn what_was_seen_of_a_process_is_noted_for_all_it_can_be_exchanged_with() {
 
 #[test]
 fn the_report_is_found_whichever_state_stands_for_others() {
-    for which in combinations(&door(0)) {
+    for which in combinations(&door(0, 2)) {
         for busy in 0..20 {
             assert!(finds_the_report(busy, &which, None), "{which:?}, {busy}");
         }
@@ -205,11 +208,11 @@ impl Role for Climber {
     }
 }
 
-fn mountain(mountain: usize) -> Model {
+fn mountain(mountain: usize, climbers: usize) -> Model {
     let climber = Climber { mountain, place: Place::Home };
     let system = System::new()
         .role(GATE, 1, |_| Gate { free: true })
-        .role(CLIMBERS, 2, move |_| climber)
+        .role(CLIMBERS, climbers, move |_| climber)
         .renames::<(Gate, Climber)>()
         .symmetric(CLIMBERS)
         .invariant("nobody is through", observe(|climber: &Climber| climber.place), |places| {
@@ -220,12 +223,28 @@ fn mountain(mountain: usize) -> Model {
 
 #[test]
 fn what_makes_a_difference_later_does_for_all_who_can_be_exchanged() {
-    for which in combinations(&mountain(0)) {
+    for which in combinations(&mountain(0, 2)) {
         for one in 0..20 {
-            assert!(violated(&mountain(one), &which, None), "{which:?}, {one}");
+            assert!(violated(&mountain(one, 2), &which, None), "{which:?}, {one}");
         }
     }
     let which = [Inert, Symmetry];
-    let missed = (0..20).filter(|one| !violated(&mountain(*one), &which, Some(Mutant::NoSaturation))).count();
+    let missed =
+        (0..20).filter(|one| !violated(&mountain(*one, 2), &which, Some(Mutant::NoSaturation))).count();
     assert!(missed >= 3, "only {missed} miss it");
+}
+
+#[test]
+fn what_was_seen_of_one_of_many_is_noted_for_all() {
+    // No walks go before, which would see something of everybody.
+    let tuning = Tuning { walks_in_vain: 0, ..Tuning::default() };
+    for many in 3..=5 {
+        for which in [vec![Inert, Symmetry], vec![Stubborn, Symmetry], vec![Inert, Stubborn, Symmetry]] {
+            for one in 0..20 {
+                let models = [mountain(one, many), door(one, many)];
+                let found = models.map(|model| violated_with(&model, &which, tuning));
+                assert_eq!(found, [true; 2], "{many}, {which:?}, {one}");
+            }
+        }
+    }
 }

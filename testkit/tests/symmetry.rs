@@ -3,11 +3,16 @@
 
 use std::collections::BTreeSet;
 
+use quorate::engine::{Engine, Explore, Search};
 use quorate::model::Model;
+use quorate::reduce::{Reduction, Reductions};
+use quorate::report::{Stopped, Verdict};
 use quorate::{
-    Outbox, ProcessId, Quorum, Received, Rename, Role, RoleName, System, Transitions, majority_of, observe,
+    Outbox, ProcessId, Quorum, Received, Rename, Role, RoleName, System, Transitions, World, majority_of,
+    observe,
 };
 use quorate_testkit::naive::search;
+use quorate_testkit::reductions::combinations;
 use quorate_testkit::symmetry::asymmetries;
 
 type Given = &'static [(&'static str, &'static str)];
@@ -185,4 +190,70 @@ fn a_declaration_that_is_not_true_is_noticed() {
     // Neighbours change places, and process 1 is voter 0.
     let restarts = ["restart of voter 0", "restart of voter 1"].map(str::to_string);
     assert_eq!(asymmetries(&model, &found), BTreeSet::from(restarts));
+}
+
+const PICKER: RoleName = RoleName::new("picker");
+const PEERS: RoleName = RoleName::new("peer");
+
+/// Calls one of the peers.
+#[derive(Clone, PartialEq, Eq, Hash, Debug, Rename)]
+struct Picker {
+    called: bool,
+}
+
+impl Role for Picker {
+    type Message = u8;
+
+    fn transitions(&self, t: &mut Transitions<Self>) {
+        t.internal("call").when(|picker| !picker.called).run(|picker, out: &mut Outbox<u8>| {
+            picker.called = true;
+            let peer = out.choose(out.members(PEERS).to_vec());
+            out.send(peer, 1);
+        });
+    }
+}
+
+/// Comes when it is called. When it restarts, the odd one remembers what the others forget.
+#[derive(Clone, PartialEq, Eq, Hash, Debug, Rename)]
+struct Peer {
+    me: Option<ProcessId>,
+    bad: bool,
+    #[rename(skip)]
+    odd: ProcessId,
+}
+
+impl Role for Peer {
+    type Message = u8;
+
+    fn transitions(&self, t: &mut Transitions<Self>) {
+        t.message("come")
+            .of(|peer, _| peer.me.is_none())
+            .run(|peer: &mut Peer, _, out| peer.me = Some(out.me()));
+    }
+
+    fn restarted(&self) -> Self {
+        Peer { bad: self.bad || self.me == Some(self.odd), ..self.clone() }
+    }
+}
+
+#[test]
+fn a_restart_of_one_far_away_from_those_who_are_met_is_not_overlooked() {
+    for odd in (1..=7).map(ProcessId::new) {
+        let system = System::new()
+            .role(PICKER, 1, |_| Picker { called: false })
+            .role(PEERS, 7, |_| Peer { me: None, bad: false, odd })
+            .symmetric(PEERS)
+            .renames::<(Picker, Peer)>()
+            .invariant("nobody is bad", observe(|peer: &Peer| peer.bad), |bad| !bad.contains(&true));
+        let world = World::default().restarts(vec![("peer".to_string(), 1)]);
+        let model = system.build().expect("a system").in_world(world).expect("a world that fits");
+        for which in combinations(&model).into_iter().filter(|which| which.contains(&Reduction::Symmetry)) {
+            let reductions = Reductions::checked(&which, &model).expect("checked before");
+            let reduced = Search::default().threads(1).reductions(reductions);
+            let verdict = Explore::default().run(&model, &reduced, &mut ()).verdict;
+            let is_noticed =
+                matches!(verdict, Verdict::Violated(_) | Verdict::Unknown(Stopped::Asymmetric(_)));
+            assert!(is_noticed, "{which:?}, {odd:?}: {verdict:?}");
+        }
+    }
 }
