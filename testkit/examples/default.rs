@@ -3,6 +3,8 @@
 //!
 //! Usage: default [PROTOCOLS]
 
+#![expect(clippy::print_stdout, reason = "a program that prints a table")]
+
 use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
