@@ -3,7 +3,7 @@
 //!
 //! Every engine and every combination of reductions must say what a user would expect, and so must the naive checker.
 
-use quorate::engine::{BoundedDepth, Components, Engine, Explore, Local, Search};
+use quorate::engine::{BoundedDepth, Components, Engine, Explore, Local, Refusal, Search};
 use quorate::property::Monitor;
 use quorate::reduce::{Reduction, Reductions};
 use quorate::world::{Channel, CrashSends, Crashes};
@@ -202,6 +202,22 @@ fn a_liar_may_stay_silent_and_an_honest_message_arrives() {
         // It could be forged, but it was sent, and so it must arrive.
         expect(hearing(true), &World::default().channel(channel), Answer::Holds);
     }
+}
+
+/// Where a run may end though a message waits that may be lost or was forged, beliefs and stubborn sets cannot tell.
+#[test]
+fn reductions_that_cannot_tell_such_ends_are_refused() {
+    let refused = |reduction, channel| {
+        let model = hearing(true)().build().expect("a system");
+        let model = model.in_world(World::default().channel(channel)).expect("a world that fits");
+        let why = Reductions::checked(&[reduction], &model).err().map(|refused| refused.reason);
+        matches!(why, Some(Refusal::EndsDespiteFaults { .. }))
+    };
+    assert!(refused(Reduction::Beliefs, Channel::Bag));
+    for channel in [Channel::LossyFifo, Channel::LossyMailbox] {
+        assert!(refused(Reduction::Stubborn, channel), "{channel:?}");
+    }
+    assert!(!refused(Reduction::Stubborn, Channel::Fifo));
 }
 
 /// Says 1 and then 2, to a hearer of either.
