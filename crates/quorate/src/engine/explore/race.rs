@@ -319,16 +319,22 @@ fn both(
             ended => (ended, None),
         },
     };
-    // What one of them has found out about the user's code holds for the other, which may not have asked.
-    match (with, without) {
-        (Some(Ended::Exhausted), _) | (None, Some(Ended::Stopped(_))) if plain.impurity().is_some() => {
-            Some(Raced::plain(plain.impurity().map_or(Ended::Exhausted, Ended::Stopped)))
+    decided((with, reduced.impurity()), (without, plain.impurity()))
+}
+
+/// How a race is decided in which these have ended, and have found out this about the user's code: it holds for the other
+/// as well, which may not have asked.
+fn decided(
+    (with, found_with): (Option<Ended>, Option<Stopped>),
+    (without, found_without): (Option<Ended>, Option<Stopped>),
+) -> Option<Raced> {
+    match (with, without, found_with, found_without) {
+        (Some(Ended::Exhausted), _, _, Some(impure)) | (None, Some(Ended::Stopped(_)), _, Some(impure)) => {
+            Some(Raced::plain(Ended::Stopped(impure)))
         }
-        (None, Some(Ended::Exhausted)) if reduced.impurity().is_some() => {
-            Some(Raced::reduced(reduced.impurity().map_or(Ended::Exhausted, Ended::Stopped)))
-        }
-        (Some(ended), _) => Some(Raced::reduced(ended)),
-        (None, without) => without.map(Raced::plain),
+        (None, Some(Ended::Exhausted), Some(impure), _) => Some(Raced::reduced(Ended::Stopped(impure))),
+        (Some(ended), ..) => Some(Raced::reduced(ended)),
+        (None, without, ..) => without.map(Raced::plain),
     }
 }
 
@@ -339,4 +345,31 @@ fn at_once<T, U: Send>(here: impl FnOnce() -> T, there: impl FnOnce() -> U + Sen
         let here = here();
         (here, there.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)))
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn stopped(raced: Option<Raced>) -> Option<(Stopped, bool)> {
+        match raced? {
+            Raced { ended: Ended::Stopped(why), overtaken } => Some((why, overtaken)),
+            Raced { .. } => None,
+        }
+    }
+
+    #[test]
+    fn what_one_has_found_out_holds_for_the_other() {
+        let impure = || Some(Stopped::Impure("handler".to_string()));
+        let named = |overtaken| impure().map(|why| (why, overtaken));
+        let limit = || Some(Ended::Stopped(Stopped::Memory(1)));
+        let all = || Some(Ended::Exhausted);
+        assert_eq!(stopped(decided((all(), None), (None, impure()))), named(true));
+        assert_eq!(stopped(decided((None, None), (limit(), impure()))), named(true));
+        assert_eq!(stopped(decided((None, impure()), (all(), None))), named(false));
+        // Nobody has found out anything, or nothing has ended.
+        assert!(decided((all(), None), (None, None)).is_some_and(|raced| !raced.overtaken));
+        assert!(decided((None, None), (all(), None)).is_some_and(|raced| raced.overtaken));
+        assert!(decided((None, impure()), (None, impure())).is_none());
+    }
 }
