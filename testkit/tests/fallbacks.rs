@@ -3,7 +3,7 @@
 #![expect(clippy::print_stdout, reason = "what was compared belongs to a test's output")]
 
 use quorate::engine::{Engine, Explore, Local, Search, Staged, strongest_reductions};
-use quorate::model::Model;
+use quorate::model::{Model, Process};
 use quorate::reduce::{Reduction, Reductions};
 use quorate::report::{Fallback, Verdict};
 use quorate::testing::Tuning;
@@ -68,6 +68,36 @@ fn few_beliefs(tuning: Tuning, seed: u64) -> Tuning {
 #[test]
 fn beliefs_of_some_processes() {
     agrees(&[Reduction::Beliefs], few_beliefs, |fallback| matches!(fallback, Fallback::Beliefs { .. }));
+}
+
+/// Where processes are exchanged, their states are of one kind: all have beliefs, or none has.
+#[test]
+fn twins_give_beliefs_up_together() {
+    let results = for_each_seed(FALLBACKS.seeds(), |seed| {
+        let model = TwinProtocol::new(seed).model();
+        search(&model, STATES_MAX)?;
+        let which = [Reduction::Beliefs, Reduction::Symmetry];
+        let (engine, right) = search_with(&which, &model, seed);
+        let small = right.clone().tuning(few_beliefs(right.current_tuning(), seed));
+        let report = explored(&model, &engine, &small).expect("no panic");
+        // Without symmetry in the end there is nobody to be exchanged with.
+        let in_use = &report.explored().expect("it explores").reductions;
+        let gave_up = |process: &&Process| {
+            let is_it = |fallback: &Fallback| match fallback {
+                Fallback::Beliefs { process: name, .. } => name == process.name(),
+                _ => false,
+            };
+            report.fallbacks.iter().any(is_it)
+        };
+        let twins: Vec<&Process> =
+            model.symmetry().groups().iter().flatten().map(|id| model.process(*id)).collect();
+        let count = twins.iter().filter(|process| gave_up(process)).count();
+        let together = count == 0 || count == twins.len() || !in_use.contains(&Reduction::Symmetry);
+        assert!(together, "seed {seed}: {count} of {} gave up", twins.len());
+        Some(count > 0)
+    });
+    let taken = results.iter().filter(|(_, taken)| *taken == Some(true)).count();
+    assert!(taken >= FALLBACKS.least(50), "only {taken} of {}", results.len());
 }
 
 #[test]
