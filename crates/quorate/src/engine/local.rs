@@ -10,7 +10,8 @@
 //! and, with the shortcuts that make it feasible, incomplete (crates/quorate-papers/src/engines/lmc.rs). Here few
 //! candidates are searched for alone, in a few states each; whatever is left is refuted by one search for all of them,
 //! with the reductions of `explore`. If there is no closure, because it goes on for ever or properties look at more
-//! than local states, that search answers alone.
+//! than local states, that search answers alone. Once local states have taken a while, global states are searched in turns
+//! with them ([`Race`]), and whoever is through first answers.
 //! Invariant: the verdict is that of `explore`.
 //! Held by: testkit/tests/local.rs.
 

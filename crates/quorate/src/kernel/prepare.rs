@@ -136,7 +136,7 @@ impl<'m> Kernel<'m> {
     }
 
     /// Are there reductions that are set aside?
-    pub(super) fn is_plain(&self) -> bool {
+    pub(crate) fn is_plain(&self) -> bool {
         self.aside.is_some()
     }
 

@@ -182,7 +182,7 @@ impl<'m> Race<'m> {
         let mut exploration = Exploration::new(model, &engine, &search);
         let races = search.reductions.may_be_dropped && may_race(&engine, &search);
         if races {
-            exploration.begin_plainly(search.tuning.plain_first);
+            exploration.begin_plainly();
         }
         let beside = if races { Beside::NotYet } else { Beside::Never };
         Race { model, engine, search, reduced: Runner::new(exploration), beside }

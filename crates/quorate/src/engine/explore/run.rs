@@ -28,8 +28,6 @@ pub(super) struct Exploration<'m> {
     before: u64,
     /// After how many transitions of this run to see whether it is of use to go on.
     look_at: u64,
-    /// How many transitions it begins with, reductions set aside; none once it has gone on.
-    plain_first: u64,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -51,20 +49,19 @@ impl<'m> Exploration<'m> {
         let run = Run::new(&kernel, engine, search.clone(), true);
         let (stage, search) = (Stage::Unprepared, search.clone());
         let look_at = search.tuning.look_after;
-        Exploration { kernel, run, repeats: 1, search, recording, stage, before: 0, look_at, plain_first: 0 }
+        Exploration { kernel, run, repeats: 1, search, recording, stage, before: 0, look_at }
     }
 
-    /// Sets its reductions aside for so many transitions. What ends before needs none.
-    pub(super) fn begin_plainly(&mut self, transitions: u64) {
-        if transitions > 0 && !self.search.reductions.which.is_empty() {
-            self.plain_first = transitions;
+    /// Sets its reductions aside for the first transitions. What ends in them needs none.
+    pub(super) fn begin_plainly(&mut self) {
+        if self.search.tuning.plain_first > 0 && !self.search.reductions.which.is_empty() {
             self.kernel.set_reductions_aside();
         }
     }
 
     /// Are its reductions set aside?
     pub(super) fn is_plain(&self) -> bool {
-        self.plain_first > 0
+        self.kernel.is_plain()
     }
 
     /// How it searches, once it has ended.
@@ -86,7 +83,8 @@ impl<'m> Exploration<'m> {
                 return Ended::Stopped(stopped);
             }
             let pause_at = pause_at.map_or(u64::MAX, |at| at.saturating_sub(self.before));
-            let look_at = if self.is_plain() { self.plain_first } else { self.look_at };
+            let plain_first = self.search.tuning.plain_first;
+            let look_at = if self.is_plain() { plain_first } else { self.look_at };
             self.run.pause_at = pause_at.min(look_at);
             let ended = self.run.search(&mut self.kernel, watch);
             let first = Ended::Stopped(Stopped::States(self.search.tuning.first_states));
@@ -104,9 +102,7 @@ impl<'m> Exploration<'m> {
                     self.limit_to_first_states();
                 }
             }
-            if self.is_plain() && ended == Ended::Paused && self.run.coverage.transitions >= self.plain_first
-            {
-                self.plain_first = 0;
+            if self.is_plain() && ended == Ended::Paused && self.run.coverage.transitions >= plain_first {
                 self.kernel.take_reductions_up();
                 self.before += self.run.coverage.transitions;
                 self.stage = Stage::Unprepared;

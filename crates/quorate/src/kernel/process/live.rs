@@ -16,7 +16,6 @@ use super::left_out::LiveBits;
 use super::mail::MessageId;
 use super::values::LocalId;
 use crate::base::{FoldHasher, heed};
-use crate::model::Trigger;
 
 impl ProcessGraph {
     /// Of some messages, those that can still make a difference in a local state. The others are noted as left out.
@@ -120,10 +119,5 @@ impl ProcessGraph {
             self.left_out.known.effective.insert((local, message), known);
         }
         effective.contains(&message)
-    }
-
-    fn waits_for_quorums(&self, ask: &AskContext<'_>) -> bool {
-        let mut transitions = ask.model.process(self.id).transitions().iter();
-        transitions.any(|transition| matches!(transition.trigger(), Trigger::Quorum(_)))
     }
 }

@@ -91,6 +91,12 @@ impl ProcessGraph {
         !past.crashed && ask.model.world().touches_messages(past)
     }
 
+    /// Does some transition consume several messages together?
+    pub(super) fn waits_for_quorums(&self, ask: &AskContext<'_>) -> bool {
+        let mut transitions = ask.model.process(self.id).transitions().iter();
+        transitions.any(|transition| matches!(transition.trigger(), Trigger::Quorum(_)))
+    }
+
     /// A reduction asks what a transition would select of these messages.
     fn consider(&mut self, local: LocalId, transition: usize, offers: &[Offer]) {
         if let Some(questions) = &mut self.questions {
@@ -141,6 +147,7 @@ impl ProcessGraph {
         let mut found = Vec::new();
         // Whatever the channels are like, here every message can be taken.
         let (old, open) = (before.unwrap_or(0), World::default());
+        let waits_for_quorums = self.waits_for_quorums(ask);
         let transitions = ask.model.process(self.id).transitions();
         let mut on_offer = |first: usize| {
             let waiting = messages[first..].iter().map(|message| ask.mail.entry(*message)).collect();
@@ -149,8 +156,6 @@ impl ProcessGraph {
             (first, inbox, offers)
         };
         let new = on_offer(old);
-        let waits_for_quorums =
-            transitions.iter().any(|transition| matches!(transition.trigger(), Trigger::Quorum(_)));
         let all = waits_for_quorums.then(|| on_offer(0));
         for (transition, trigger) in transitions.iter().map(Transition::trigger).enumerate() {
             let (first, inbox, offers) = match trigger {
